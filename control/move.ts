@@ -1,6 +1,7 @@
 import { fail } from "../common/errors.ts";
 import type { Machine } from "../common/machine.ts";
 import type { Connection } from "./db/open.ts";
+import type { Columns } from "./db/rows.ts";
 import { type Fields, statement } from "./db/statement.ts";
 import { addEvent } from "./events.ts";
 import type { Ground } from "./ground.ts";
@@ -9,7 +10,7 @@ import { forTables, type Noun } from "./nouns.ts";
 /** What changes with a status, in the same transaction. */
 interface More {
   /** Other columns of the row. */
-  readonly change?: Readonly<Record<string, unknown>>;
+  readonly change?: Columns;
   also?(tx: Connection): Promise<void>;
 }
 

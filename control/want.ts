@@ -1,7 +1,8 @@
 import { sql } from "kysely";
 import { gone } from "./db/lists.ts";
 import type { Connection } from "./db/open.ts";
-import { statement } from "./db/statement.ts";
+import type { Columns } from "./db/rows.ts";
+import { type Fields, statement } from "./db/statement.ts";
 import { forTables, type Noun } from "./nouns.ts";
 import type { User } from "./requests/schema.ts";
 
@@ -27,19 +28,23 @@ export const causeOf = ({ user }: { readonly user: User }, verb: string) => ({
 /**
  * Writes what is wanted of a row: the only writer of wishes, as `move` is of statuses. False, and
  * nothing is written, where the row has its final status. Whatever else forbids a wish is decided
- * before, in the same transaction, over a row that is held.
+ * before, in the same transaction, over a row that is held. `change` are other columns that change with it.
  */
 export async function want(
   db: Connection,
   noun: Noun,
   id: string,
   { wanted, because, by }: Desire,
+  change: Columns = {},
 ): Promise<boolean> {
-  const written = await writeOf[noun](db, { wanted, because, by: by ?? null, id });
+  const written = await writeOf[noun](db, {
+    ...(change as Fields),
+    ...{ wanted, because, by: by ?? null, id },
+  });
   return written.length === 1;
 }
 
-type Written = {
+type Written = Fields & {
   readonly wanted: string;
   readonly because: string;
   readonly by: string | null;
@@ -47,10 +52,10 @@ type Written = {
 };
 
 const writeOf = forTables((table) =>
-  statement((db: Connection, { wanted, because, by, id }: Written) =>
+  statement((db: Connection, { wanted, because, by, id, ...change }: Written) =>
     db
       .updateTable(table)
-      .set({ wanted: wanted as never, wanted_because: because, wanted_by: by })
+      .set({ ...change, wanted: wanted as never, wanted_because: because, wanted_by: by })
       .where("id", "=", id)
       .where("status", "<>", gone as never)
       .returning("id"),

@@ -79,12 +79,8 @@ export async function findLatest(db: Queries, name: string): Promise<Cluster | u
   return row && clusters.toItem(row);
 }
 
-/** Forgets why an earlier attempt failed, as there is a new wish, and sets whether its hooks are skipped. */
-export const setFresh = (
-  db: Connection,
-  id: string,
-  { skipHooks }: Pick<Cluster, "skipHooks">,
-): Promise<void> => clusters.change(db, { id }, { problem: null, skipHooks });
+/** What forgets why an earlier attempt failed, as there is a new wish, and sets whether its hooks are skipped. */
+export const freshWith = (skipHooks: boolean) => clusters.toColumns({ problem: null, skipHooks });
 
 /** Keeps why what was wanted could not be reached; does nothing once something else is wanted. */
 export const setProblem = (

@@ -4,7 +4,7 @@ import { wakeForWish } from "../reconciler.ts";
 import * as rows from "../want.ts";
 import { findOpenOfHead } from "./lifecycles/wanted.ts";
 import { type Cluster, clusterKey, type Wanted } from "./schema.ts";
-import { findCluster, setFresh } from "./store.ts";
+import { findCluster, freshWith } from "./store.ts";
 
 /** What is wanted of a cluster, by whom or what; `skipHooks`: no hook may delay that. */
 export interface Desire extends rows.Desire<Wanted> {
@@ -35,7 +35,7 @@ export async function wantCluster(db: Connection, id: string, desire: Desire): P
   const isJoined = before.wanted === desire.wanted;
   // Repeating a wish does not undo an earlier decision to skip hooks.
   const skipHooks = desire.skipHooks === true || (isJoined && before.skipHooks);
-  return write(db, id, desire, skipHooks);
+  return rows.want(db, "cluster", id, desire, freshWith(skipHooks));
 }
 
 async function isTooLate(db: Queries, before: Cluster, wanted: Wanted): Promise<boolean> {
@@ -56,7 +56,7 @@ export async function takeBack(
   if (before === undefined || before.wanted !== wanted || wanted === "UP") return false;
   const isOn = before.status === "UP" || before.status === "AUTOSTOPPING";
   if (!isOn || (await isLeft(db, before))) return false;
-  return write(db, id, { wanted: "UP", ...cause }, false);
+  return rows.want(db, "cluster", id, { wanted: "UP", ...cause }, freshWith(false));
 }
 
 /** The cluster as it is, which nobody else writes until the transaction ends. */
@@ -69,14 +69,3 @@ async function held(db: Connection, id: string): Promise<Cluster | undefined> {
 /** Whether the provider has been asked to stop or delete its nodes. */
 const isLeft = async (db: Queries, cluster: Cluster): Promise<boolean> =>
   (await findOpenOfHead(db, cluster))?.status === "LEAVING";
-
-async function write(
-  db: Connection,
-  id: string,
-  desire: Desire,
-  skipHooks: boolean,
-): Promise<boolean> {
-  const isWritten = await rows.want(db, "cluster", id, desire);
-  if (isWritten) await setFresh(db, id, { skipHooks });
-  return isWritten;
-}

@@ -11,7 +11,8 @@ import type { Connection, Queries } from "./open.ts";
 import { type Fields, statement } from "./statement.ts";
 import type { Tables } from "./tables.ts";
 
-type Columns = Readonly<Record<string, unknown>>;
+/** Some columns of a row. */
+export type Columns = Readonly<Record<string, unknown>>;
 
 /** How a field is stored: in which columns, and as what. */
 interface Stored {

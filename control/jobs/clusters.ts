@@ -47,7 +47,7 @@ export async function addClusterFor(
     ...{ id: clusterId, name: clusterName },
     madeFor: { ...made, isReplacedWhole: true as const },
     ...{ user: job.user, workspace: job.workspace, because: `attempt ${attempt} begins` },
-    ...{ task: open.task, taskYaml: open.shown },
+    ...{ task: open.task, taskYaml: open.yaml },
     ...(await spotOf(ctx, resources)),
     ...nearOf(infra, resources),
   };

@@ -1,6 +1,5 @@
 import { fail, toAppError } from "../../common/errors.ts";
 import type { Task } from "../../contract/task.ts";
-import { redactSecrets } from "../../contract/task.ts";
 import type { Ground } from "../ground.ts";
 import { readDocument } from "../task.ts";
 import type { JobTask } from "./schema.ts";
@@ -9,8 +8,8 @@ import { readDocumentOf } from "./submit-store.ts";
 /** A task readable: it holds secrets. */
 export interface OpenTask {
   readonly task: Task;
-  /** As it may be shown. */
-  readonly shown: string;
+  /** What it was read from, secrets included. */
+  readonly yaml: string;
   readonly blobId: string | null;
 }
 
@@ -19,7 +18,7 @@ export async function openTask(ctx: Ground, { job, number }: JobTask): Promise<O
   const { yaml, blobId } = await readDocumentOf(ctx.db, ctx.seal, job.id);
   try {
     const task = readDocument(yaml).tasks[number] ?? fail("ValueError", "it is not there");
-    return { task, shown: redactSecrets(yaml), blobId };
+    return { task, yaml, blobId };
   } catch (error) {
     return toAppError(error).message;
   }

@@ -92,7 +92,9 @@ async function findLacking(
     const room = await roomIn[queue](ctx, tx);
     return room > 0 && (await countAhead(tx, { queue, ...place }, room)) < room;
   };
-  if (!(await hasBegun(tx, task.job.id)) && !(await hasRoom("job"))) return "job";
+  // The only task of a job knows by itself.
+  const isBegun = task.begunAt !== null || (job.execution !== null && (await hasBegun(tx, job.id)));
+  if (!isBegun && !(await hasRoom("job"))) return "job";
   return task.launchingAt !== null || (await hasRoom("launch")) ? undefined : "launch";
 }
 

@@ -1,5 +1,6 @@
 import { ManagedJobRecord } from "../../contract/records/jobs.ts";
 import type { ManagedJobStatus } from "../../contract/statuses.ts";
+import { redactSecrets } from "../../contract/task.ts";
 import { listLiveOf } from "../clusters/list-store.ts";
 import { type ListedCluster, resourcesText } from "../clusters/schema.ts";
 import type { Ground } from "../ground.ts";
@@ -34,7 +35,9 @@ export function openRecords(ctx: Ground, fields: readonly string[] | null) {
 
 async function shownOf(ctx: Ground, task: JobTask): Promise<string> {
   const open = await openTask(ctx, task);
-  return typeof open === "string" ? `# ${open.replaceAll("\n", "\n# ")}\n` : open.shown;
+  return typeof open === "string"
+    ? `# ${open.replaceAll("\n", "\n# ")}\n`
+    : redactSecrets(open.yaml);
 }
 
 function factsOf(task: JobTask, cluster: ListedCluster | undefined, now: number): Partial<Record> {

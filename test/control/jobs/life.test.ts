@@ -43,6 +43,15 @@ test("no round looks at a job that runs, while events of its cluster are heard",
   assert.deepEqual(await managedJobs.due(ctx), [id]);
 });
 
+test("the cluster of a managed job shows no secret of its task", async (t) => {
+  const bed = await withJob(t, "name: train\nsecrets: {KEY: very-secret}\nrun: train");
+
+  const { taskYaml } = await bed.cluster(1);
+
+  assert.match(taskYaml, /KEY/);
+  assert.doesNotMatch(taskYaml, /very-secret/);
+});
+
 test("what a managed job printed is kept when its cluster is gone, and so is what was decided", async (t) => {
   const bed = await withJob(t);
   const { id } = await bed.task(1);
