@@ -3,7 +3,7 @@ import { Readable } from "node:stream";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
 import { openLog } from "../../common/log.ts";
-import { type Bound, serve, toJsonLines } from "../../common/server.ts";
+import { type Bound, type Stream, serve, toJsonLines } from "../../common/server.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import {
@@ -23,6 +23,8 @@ import {
   more,
   toJob,
 } from "./fake-node.ts";
+
+const heartbeatMs = 5_000;
 
 /** An agent that speaks its real API and runs nothing. */
 export interface FakeAgent extends LifecycleControls {
@@ -45,7 +47,11 @@ export interface UnservedAgent extends Omit<FakeAgent, "close"> {
 export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
   const { bound, ...agent } = openFakeAgent(node);
   const log = openLog("agent", "error");
-  const server = await serve(agentOperations, bound, { socket: node.socket, log });
+  const beating: typeof bound = {
+    ...bound,
+    events: (input, exchange) => withHeartbeats(bound.events(input, exchange) as Stream),
+  };
+  const server = await serve(agentOperations, beating, { socket: node.socket, log });
   return {
     ...agent,
     async close() {
@@ -55,6 +61,13 @@ export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
       await closed;
     },
   };
+}
+
+/** As an agent does that runs, so that control does not take it for silent. */
+function withHeartbeats({ type, content }: Stream): Stream {
+  const lines = Readable.from(content);
+  const heart = setInterval(() => lines.push("\n"), heartbeatMs).unref();
+  return { type, content: lines.once("close", () => clearInterval(heart)) };
 }
 
 /** Makes an agent of a node that listens nowhere. */
