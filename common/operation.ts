@@ -17,6 +17,9 @@ export const modes = {
 } as const;
 export type Mode = keyof typeof modes;
 
+/** The protocol that a caller of a `stream` row may upgrade to: what is streamed, without HTTP around it. */
+export const bareStream = "stream";
+
 /** Modes whose calls are stored as requests, which other calls find by their id. */
 export const storedModes = ["async", "receipt", "log"] as const satisfies Mode[];
 export type StoredMode = (typeof storedModes)[number];
@@ -81,6 +84,8 @@ export interface Operation {
   readonly resultNeedsFollow?: true;
   /** It changes nothing, as a log never does: see `isRead`. */
   readonly reads?: true;
+  /** Its answer stays open: callers upgrade to `bareStream`, which takes a fifth of the memory. */
+  readonly staysOpen?: true;
   /** Its errors are answered 400, encoded as those of stored requests are. */
   readonly encodesErrors?: true;
   /** Existing clients print the body of its refusals as it is. */

@@ -1,12 +1,14 @@
 import { rmSync } from "node:fs";
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Writable } from "node:stream";
 import type * as z from "zod";
 import { type AppError, errorTypes, fail, toAppError } from "./errors.ts";
 import type { Log } from "./log.ts";
-import { type InputOf, type Operation, type OutputOf, routeOf } from "./operation.ts";
+import { bareStream, type InputOf, type Operation, type OutputOf, routeOf } from "./operation.ts";
 
 // Imported the usual way, `node:http` also loads its WebSocket and with it 9 MB.
-const { createServer } = process.getBuiltinModule("node:http");
+const { createServer, ServerResponse: Response } = process.getBuiltinModule("node:http");
 
 /** What a handler may use of the exchange besides its input. */
 export interface Exchange {
@@ -60,6 +62,10 @@ export async function serve<Rows extends Record<string, Operation>>(
 ): Promise<Server> {
   const routes = Object.entries(rows).map(([name, row]) => toRoute(row, bound[name as keyof Rows]));
   const server = createServer((req, res) => void answer(routes, req, res, settings));
+  server.on("upgrade", (req, socket: Socket) => {
+    const res = responseOn(socket, req);
+    void answer(routes, req, res, settings);
+  });
   server.requestTimeout = 0;
   // Only who asks ends a connection at rest: one that ends while it is taken up again loses a call.
   server.keepAliveTimeout = 0;
@@ -70,6 +76,18 @@ export async function serve<Rows extends Record<string, Operation>>(
   listenPrivately(server, settings.socket);
   await promise;
   return server;
+}
+
+/** What is answered to a caller who asks for a stream without HTTP around it; then the connection ends. */
+function responseOn(socket: Socket, req: IncomingMessage): ServerResponse {
+  const res = new Response(req);
+  res.assignSocket(socket);
+  res.shouldKeepAlive = false;
+  res.once("finish", () => socket.destroySoon());
+  // Without HTTP, nothing else looks whether the caller went away.
+  socket.on("error", () => {}).on("end", () => socket.destroy());
+  socket.resume();
+  return res;
 }
 
 /**
@@ -178,20 +196,24 @@ async function sendStream(
   { type, headers, content }: Stream,
   signal: AbortSignal,
 ): Promise<void> {
-  res.writeHead(200, { "content-type": type, ...headers });
+  const { socket, req } = res;
+  const isUpgrade = req.headers.upgrade === bareStream && socket !== null;
+  if (isUpgrade) res.writeHead(101, { connection: "upgrade", upgrade: bareStream, ...headers });
+  else res.writeHead(200, { "content-type": type, ...headers });
   res.flushHeaders();
-  for await (const chunk of content) await sent(res, chunk, signal);
+  const way = isUpgrade ? socket : res;
+  for await (const chunk of content) await sent(way, chunk, signal);
   res.end();
 }
 
 /** Resolves once the bytes have left; rejects when the caller went away instead. */
-function sent(res: ServerResponse, chunk: string | Uint8Array, signal: AbortSignal): Promise<void> {
+function sent(way: Writable, chunk: string | Uint8Array, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     // Who went while the chunk was made gets no other: what is written to nobody is over at once.
     signal.throwIfAborted();
     const leave = () => reject(signal.reason);
     signal.addEventListener("abort", leave, { once: true });
-    res.write(chunk, () => {
+    way.write(chunk, () => {
       signal.removeEventListener("abort", leave);
       resolve();
     });

@@ -197,6 +197,7 @@ const ownOperations = innerOperations({
   events: {
     route: "GET /events",
     mode: "stream",
+    staysOpen: true,
     summary:
       "Events after `after`, one JSON object a line, on a response that stays open; an empty line every 5 s says the agent lives.",
     input: { query: z.object({ after: z.coerce.number().int().min(0).default(0) }) },

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { limited } from "../../common/limited.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { AgentEvent, Health, Idle } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
-import { linesOf } from "../doors/lines.ts";
-import { openSilence } from "../doors/silence.ts";
+import { hearLines } from "../doors/lines.ts";
 import { addEvent, listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { listHeldOn } from "../jobs/work-store.ts";
@@ -20,7 +20,7 @@ import { wake } from "./want.ts";
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
 /** An agent says every five seconds that it lives. */
-const silenceMs = 15_000;
+const silentMs = 15_000;
 const queuePauseMs = 500;
 /** How often a head is told its autostop while that is being changed. */
 const tellingsAtMost = 5;
@@ -212,13 +212,13 @@ async function listen(
   const agent = ctx.agent(cluster, rank);
   const { lastSeq, rebuilt } = await agent.call(agentOperations.health, {}, { signal });
   if (rebuilt) await tellRebuilt(ctx, cluster, rank, rebuilt);
-  using silence = openSilence(silenceMs, signal);
-  const { body } = await agent.open(agentOperations.events, { after: lastSeq }, silence.signal);
+  const { body } = await limited(silentMs, signal, (until) =>
+    agent.open(agentOperations.events, { after: lastSeq }, until),
+  );
   ear.heard();
-  for await (const line of linesOf(body)) {
-    silence.heard();
+  await hearLines(body, { silentMs, signal }, (line) => {
     if (line !== "") ear.heard(JSON.parse(line));
-  }
+  });
 }
 
 /** Adds an event that says what became of a node's mounts; what is lost is worth a notice. */

@@ -3,6 +3,7 @@ import type { Dispatcher } from "undici";
 import { AppError, errorCodeOf, fail, isErrorType } from "../../common/errors.ts";
 import { limited } from "../../common/limited.ts";
 import {
+  bareStream,
   type GivenInputOf,
   type Operation,
   type OutputOf,
@@ -16,7 +17,7 @@ export interface Agent {
     input: GivenInputOf<Op>,
     options?: CallOptions,
   ): Promise<OutputOf<Op>>;
-  /** The answer of a `stream` row; the caller reads it to its end or destroys it. */
+  /** The answer of a `stream` row; the caller reads it to its end or destroys it, as the signal does not if it `staysOpen`. */
   open<Op extends Operation>(
     row: Op,
     input: GivenInputOf<Op>,
@@ -55,6 +56,13 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
     return answer;
   }
 
+  /** Undefined where the agent does not answer, or not without HTTP, as older ones. */
+  async function openBare(row: Operation, input: unknown, signal: AbortSignal) {
+    const { method, path } = toHttpCall(row, input as Record<string, unknown>);
+    const upgrade = { method, path, protocol: bareStream, signal };
+    return (await door.upgrade(upgrade).catch(() => undefined))?.socket;
+  }
+
   return {
     call: (row, input, { signal, timeoutMs = usualTimeoutMs, bytes } = {}) =>
       limited(timeoutMs, signal, async (until) => {
@@ -65,6 +73,8 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
         return readJson(text, name) as never;
       }),
     async open(row, input, signal, bytes) {
+      const bare = row.staysOpen && (await openBare(row, input, signal));
+      if (bare) return { headers: {}, body: bare };
       const { headers, body } = await send(row, input, signal, bytes);
       return { headers: headers as Record<string, string>, body };
     },

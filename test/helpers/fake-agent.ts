@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import { type Changes, openChanges } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
@@ -52,12 +53,17 @@ export async function startFakeAgent(node: FakeNode): Promise<FakeAgent> {
     events: (input, exchange) => withHeartbeats(bound.events(input, exchange) as Stream),
   };
   const server = await serve(agentOperations, beating, { socket: node.socket, log });
+  // Those of streams without HTTP are no connections of the server any more.
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) =>
+    sockets.add(socket.on("close", () => sockets.delete(socket))),
+  );
   return {
     ...agent,
     async close() {
       const closed = once(server, "close");
       server.close();
-      server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
       await closed;
     },
   };

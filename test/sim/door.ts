@@ -65,8 +65,12 @@ export function openDoor(network: Network, subject: string, behind: Behind): Dis
       }
     });
   }
-  const door: Pick<Dispatcher, "destroy"> & { request: typeof request } = {
+  const door = {
     request,
+    async upgrade(options: Dispatcher.RequestOptions) {
+      const { headers, body } = await request(options);
+      return { headers, socket: body };
+    },
     destroy: (async () => {}) as Dispatcher["destroy"],
   };
   return door as unknown as Dispatcher;

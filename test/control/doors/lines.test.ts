@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { PassThrough, Readable } from "node:stream";
 import { test } from "node:test";
-import { linesOf } from "../../../control/doors/lines.ts";
+import { hearLines, linesOf } from "../../../control/doors/lines.ts";
 
 test("lines come whole, however they were cut", async () => {
   const body = new PassThrough();
@@ -21,4 +21,26 @@ test("a line without an end is given up at its limit", async () => {
   await assert.rejects(async () => {
     for await (const line of linesOf(body)) assert.fail(line);
   }, /more than 1048576 characters/);
+});
+
+test("lines of a stream that stays open are heard until it ends, breaks off, is aborted or silent", async () => {
+  const heard: string[] = [];
+  const hear = (body: Readable, signal = new AbortController().signal, silentMs = 60_000) =>
+    hearLines(body, { silentMs, signal }, (line) => {
+      heard.push(line);
+      if (line === "bad") throw new Error("not JSON");
+    });
+
+  await hear(Readable.from(["on", "e\n\nrest"]));
+  assert.deepEqual(heard, ["one", ""]);
+  await assert.rejects(hear(Readable.from(["bad\n"])), /not JSON/);
+  const broken = new PassThrough();
+  setImmediate(() => broken.destroy(new Error("reset")));
+  await assert.rejects(hear(broken), /reset/);
+  const silent = new PassThrough();
+  await assert.rejects(hear(silent, undefined, 10), { type: "UnreachableError" });
+  assert.ok(silent.destroyed);
+  const aborted = new PassThrough();
+  await assert.rejects(hear(aborted, AbortSignal.abort(new Error("no more"))), /no more/);
+  assert.ok(aborted.destroyed);
 });
