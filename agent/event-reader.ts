@@ -2,4 +2,6 @@
 export interface Reader {
   /** The number of the latest event that was sent to it whole. */
   heard: number;
+  /** Jobs whose logs have grown since it was told. */
+  readonly grown: Set<number>;
 }

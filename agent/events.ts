@@ -1,4 +1,4 @@
-import type { AgentEvent } from "../contract/agent-shapes.ts";
+import type { AgentEvent, LogGrowth } from "../contract/agent-shapes.ts";
 import { type Agent, keys } from "./context.ts";
 import type { Reader } from "./event-reader.ts";
 import type { Journal } from "./journal.ts";
@@ -17,6 +17,15 @@ export function addEvent(
     INSERT INTO events (at, kind, job_id, lifecycle_id, status, text)
     VALUES (${now()}, ${kind}, ${jobId ?? null}, ${lifecycleId ?? null}, ${status}, ${text ?? null})`;
   journal.sql.run`DELETE FROM events WHERE seq <= ${Number(lastInsertRowid) - cap}`;
+  changes.notify(keys.events);
+}
+
+/** Has those who read events now told that the log of a job has grown. */
+export function tellGrowth(
+  { readers, changes }: Pick<Agent, "readers" | "changes">,
+  jobId: number,
+) {
+  for (const { grown } of readers) grown.add(jobId);
   changes.notify(keys.events);
 }
 
@@ -55,19 +64,24 @@ export async function* streamEvents(
   after: number,
   signal: AbortSignal,
 ): AsyncGenerator<string> {
-  const reader: Reader = { heard: Math.min(after, lastSeq(journal)) };
+  const reader: Reader = { heard: Math.min(after, lastSeq(journal)), grown: new Set() };
   readers.add(reader);
   let isBeat = true;
   const heart = setInterval(() => {
     isBeat = true;
     changes.notify(keys.events);
   }, heartbeatMs);
-  const hasNews = async () => isBeat || lastSeq(journal) > reader.heard || undefined;
+  const hasNews = async () =>
+    isBeat || reader.grown.size > 0 || lastSeq(journal) > reader.heard || undefined;
   try {
     for (;;) {
       await changes.until(keys.events, hasNews, signal);
       if (isBeat) yield "\n";
       isBeat = false;
+      for (const jobId of reader.grown) {
+        reader.grown.delete(jobId);
+        yield `${JSON.stringify({ kind: "log", jobId } satisfies LogGrowth)}\n`;
+      }
       for (const event of listEvents(journal, reader.heard)) {
         yield `${JSON.stringify(event)}\n`;
         // Whoever asks for more has sent what it got.

@@ -1,7 +1,7 @@
 import { listGrowth } from "../common/log-growth.ts";
 import { type Bound, toJsonLines } from "../common/server.ts";
 import type { agentOperations } from "../contract/agent-api.ts";
-import { growthAtMost, logOffsetHeader } from "../contract/job-log.ts";
+import { growthAtMost, logOffsetHeader, logTellsHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { putContainer } from "./containers/put.ts";
 import { type Agent, keys } from "./context.ts";
@@ -61,7 +61,8 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     async readLog({ id, ...range }, { signal }) {
       getJob(agent, id);
       const isOver = () => jobMachine.isFinal(getJob(agent, id).status);
-      return toStream(await openLogFile(agent, logOf(agent, id), { ...range, isOver }, signal));
+      const opened = await openLogFile(agent, logOf(agent, id), { ...range, isOver }, signal);
+      return toStream(opened, { [logTellsHeader]: "events" });
     },
     listLogGrowth({ id, after }) {
       getJob(agent, id);
@@ -118,8 +119,8 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
   };
 }
 
-const toStream = ({ offset, bytes }: OpenLog) => ({
+const toStream = ({ offset, bytes }: OpenLog, headers: Record<string, string> = {}) => ({
   type: "application/octet-stream",
-  headers: { [logOffsetHeader]: String(offset) },
+  headers: { [logOffsetHeader]: String(offset), ...headers },
   content: bytes,
 });

@@ -92,7 +92,7 @@ const ownOperations = innerOperations({
     route: "GET /jobs/{id}/log",
     mode: "stream",
     summary:
-      "The job's log (setup, then run) from a byte offset or the last `tail` lines, and from the first line that ended at `since` (epoch milliseconds) or later; with `follow` until the job ended. The header `log-offset` has the offset of the first byte.",
+      "The job's log (setup, then run) from a byte offset or the last `tail` lines, and from the first line that ended at `since` (epoch milliseconds) or later; with `follow` until the job ended. The header `log-offset` has the offset of the first byte; `log-growth` says that events tell when there is more.",
     input: {
       ...job,
       query: z.object({
@@ -199,7 +199,7 @@ const ownOperations = innerOperations({
     mode: "stream",
     staysOpen: true,
     summary:
-      "Events after `after`, one JSON object a line, on a response that stays open; an empty line every 5 s says the agent lives.",
+      "Events after `after`, one JSON object a line, on a response that stays open; an empty line every 5 s says the agent lives. Lines of the kind `log`, which have no number, say that the log of a job has grown.",
     input: { query: z.object({ after: z.coerce.number().int().min(0).default(0) }) },
     output: Bytes,
   },

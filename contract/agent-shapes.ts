@@ -190,6 +190,12 @@ export const AgentEvent = z.object({
 });
 export type AgentEvent = z.output<typeof AgentEvent>;
 
+/** Told between events, at most once a second for each job, and kept for nobody: the log of a job has grown. */
+export interface LogGrowth {
+  readonly kind: "log";
+  readonly jobId: number;
+}
+
 export const Health = z.object({
   version: z.string(),
   /** Which code it runs, in the words of whoever started it. */

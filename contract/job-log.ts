@@ -3,6 +3,9 @@ import type { Gap } from "./hooks.ts";
 /** Of an answer that streams a log: the offset of its first byte, which lies behind what was left out. */
 export const logOffsetHeader = "log-offset";
 
+/** Of an answer that streams a log, with any value: events of the agent tell when the log grows. */
+export const logTellsHeader = "log-growth";
+
 /** How many records of a log's growth one answer has. */
 export const growthAtMost = 1_000;
 

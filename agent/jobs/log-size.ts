@@ -2,7 +2,8 @@ import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { recordGrowth } from "../../common/log-growth.ts";
 import { jobLogGap, usualLogBytes } from "../../contract/job-log.ts";
-import type { Agent } from "../context.ts";
+import { type Agent, keys } from "../context.ts";
+import { tellGrowth } from "../events.ts";
 import { logOf, rankLogOf } from "../folders.ts";
 import { resumeRewrite } from "../hooks/log-rewrite.ts";
 import { leaveOut } from "../hooks/log-size.ts";
@@ -40,11 +41,26 @@ async function keep(
   atMostBytes: number,
   signal: AbortSignal,
 ): Promise<never> {
-  resumeRewrite(logOf(agent, id));
-  for (;;) {
+  const path = logOf(agent, id);
+  resumeRewrite(path);
+  for (let size = 0; ; ) {
+    size = await untilLarger(agent, path, size, signal);
+    tellGrowth(agent, id);
     await sleep(lookEveryMs, undefined, { signal });
     await trimLogs(agent, id, atMostBytes);
   }
+}
+
+/** Watches the file that has the log now: it may be another one once the log was rewritten. */
+async function untilLarger(
+  { watches, changes }: Agent,
+  path: string,
+  than: number,
+  signal: AbortSignal,
+): Promise<number> {
+  const unwatch = watches.add(path);
+  const look = async () => (sizeOf(path) > than ? sizeOf(path) : undefined);
+  return changes.until(keys.log(path), look, signal).finally(unwatch);
 }
 
 /** Of the log of a rank only what is merged goes: that is in the job's. */

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { limited } from "../../common/limited.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import type { AgentEvent, Health, Idle } from "../../contract/agent-shapes.ts";
+import type { AgentEvent, Health, Idle, LogGrowth } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import { hearLines } from "../doors/lines.ts";
 import { addEvent, listEvents } from "../events.ts";
@@ -70,7 +70,7 @@ export function openWatches(world: () => Context): Watches {
 /** What compares states whenever a node tells of something, and when it could not be heard. */
 interface Ear {
   /** Without an event: something may have been missed. */
-  heard(event?: AgentEvent): void;
+  heard(event?: AgentEvent | LogGrowth): void;
   /** The node is away: it may be gone for good, which other nodes have to know. */
   lost(): void;
   done(): Promise<void>;
@@ -104,6 +104,8 @@ function openEar(
       // The reconciler failed while it was away, and may wait for a minute by now.
       if (isAway) void nudge(ctx, "cluster", clusterId);
       isAway = false;
+      if (event?.kind === "log")
+        return rank === 0 ? ctx.jobLogs.grew(cluster, event.jobId) : undefined;
       if (event === undefined || event.kind === "lifecycle") lifecycles.sync();
       // What another row has made for it has no autostop.
       if (rank === 0 && cluster.madeFor === null) idle.sync();

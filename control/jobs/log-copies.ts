@@ -1,17 +1,16 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fail } from "../../common/errors.ts";
 import { ifMissing, replaceFile } from "../../common/files.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
-import { jobLogGap, logOffsetHeader } from "../../contract/job-log.ts";
+import { jobLogGap, logOffsetHeader, logTellsHeader } from "../../contract/job-log.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import type { Agent } from "../doors/agent.ts";
-import { openSilence } from "../doors/silence.ts";
+import { openSilence, type Silence } from "../doors/silence.ts";
 import type { Ground } from "../ground.ts";
-import { copyAll, copyStateOf, openCopy } from "../log-copy.ts";
+import { copyAll, copyStateOf, type OpenCopy, openCopy } from "../log-copy.ts";
 import { attemptLogOf, taskFolder } from "./folders.ts";
 import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
 
@@ -23,136 +22,207 @@ export const patienceMs = 60_000;
 /** How long it may send nothing of the rest of the job's log. */
 export const silentMs = 15_000;
 
-interface Copying {
+/** A log that is copied while it grows. Jobs that run may be many, so there is little of it. */
+interface Growing {
+  readonly taskId: string;
+  readonly file: string;
+  readonly clusterId: string;
+  readonly jobId: number;
+  /** Whether there may be more than the last read has found. */
+  isBehind: boolean;
+}
+
+/** A copy that goes on by itself. */
+interface Work {
   readonly abort: AbortController;
   readonly done: Promise<void>;
-  /** Told of every piece that comes. */
-  readonly listeners: Set<() => void>;
+  /** Those who need it. */
+  users: number;
 }
+
+const keyOf = (clusterId: string | null, jobId: number | null): string => `${clusterId}/${jobId}`;
 
 /** Copies nothing yet. */
 export function openJobLogs(world: () => Context): JobLogs {
-  const underWay = new Map<string, Copying>();
+  const growing = new Map<string, Growing>();
+  const reads = new Map<Growing, Work>();
+  const follows = new Map<Growing, Work>();
 
-  function begin(task: JobTask): Copying {
-    const file = attemptLogOf(world(), task.id, task.attempt);
-    const known = underWay.get(file);
-    if (known !== undefined) return known;
-    const abort = new AbortController();
-    const listeners = new Set<() => void>();
-    const heard = () => {
-      for (const listener of listeners) listener();
-    };
-    const done = copyToEnd(world(), task, { file, heard }, abort.signal).finally(() =>
-      underWay.delete(file),
-    );
-    const copying = { abort, done, listeners };
-    underWay.set(file, copying);
-    // `whole` passes the error on; here it must only not count as unhandled.
-    done.catch(() => {});
-    return copying;
+  function growingOf({ id: taskId, attempt, clusterId, clusterJob }: JobTask): Growing {
+    const known = growing.get(keyOf(clusterId, clusterJob));
+    const file = attemptLogOf(world(), taskId, attempt);
+    const of = { clusterId: clusterId ?? "", jobId: clusterJob ?? 0 };
+    return known ?? { taskId, file, ...of, isBehind: false };
   }
 
-  async function end({ abort, done }: Copying): Promise<void> {
-    abort.abort();
-    await done.catch(() => {});
+  /** Has a log read to its present end, unless it is being followed. */
+  function read(log: Growing): void {
+    log.isBehind = true;
+    if (!follows.has(log) && !reads.has(log)) begin(reads, log, catchUp);
   }
 
-  /** Whether a copy is over before nothing has come for so long. Rejects on abort. */
-  async function isOverWithin(
-    silentMs: number,
-    { done, listeners }: Copying,
-    signal: AbortSignal,
-  ): Promise<boolean> {
-    using silence = openSilence(silentMs, signal);
-    const { promise: late, resolve } = Promise.withResolvers<false>();
-    const stop = () => resolve(false);
-    silence.signal.addEventListener("abort", stop, { once: true });
-    listeners.add(silence.heard);
-    const isOver = await Promise.race([done.then(() => true), late]).finally(() => {
-      listeners.delete(silence.heard);
-      silence.signal.removeEventListener("abort", stop);
-    });
-    signal.throwIfAborted();
-    return isOver;
+  async function catchUp(log: Growing, signal: AbortSignal): Promise<void> {
+    do {
+      log.isBehind = false;
+      await insist(world(), log, signal, async (ctx, head) => {
+        if (!(await readOnce(ctx, log, head, signal))) begin(follows, log, follow).users += 1;
+      });
+    } while (log.isBehind);
+    // At once: what grows after the last look has another one begin.
+    reads.delete(log);
+  }
+
+  const follow = (log: Growing, signal: AbortSignal) => copyToEnd(world(), log, () => {}, signal);
+
+  async function end(log: Growing): Promise<void> {
+    const works = [reads, follows].flatMap((all) => all.get(log) ?? []);
+    for (const { abort } of works) abort.abort();
+    await Promise.all(works.map(({ done }) => done));
   }
 
   return {
-    keep: (task) => void begin(task),
+    keep(task) {
+      const log = growingOf(task);
+      growing.set(keyOf(task.clusterId, task.clusterJob), log);
+      read(log);
+    },
+    grew({ id }, jobId) {
+      const log = growing.get(keyOf(id, jobId));
+      if (log !== undefined) read(log);
+    },
+    follow(task) {
+      const log = growingOf(task);
+      const work = begin(follows, log, follow);
+      work.users += 1;
+      return {
+        [Symbol.dispose]() {
+          work.users -= 1;
+          if (work.users > 0) return;
+          work.abort.abort();
+          if (follows.get(log) === work) follows.delete(log);
+          if (growing.has(keyOf(task.clusterId, task.clusterJob))) read(log);
+        },
+      };
+    },
     async whole(task, silentMs, signal) {
-      const first = begin(task);
-      if (await isOverWithin(silentMs / 3, first, signal)) return;
+      const log = growingOf(task);
       // A connection that was cut may stay silent for long although its node answers by now.
-      await end(first);
-      if (await isOverWithin(silentMs, begin(task), signal)) return;
-      fail("UnreachableError", `no data was received for ${silentMs / 1_000} s`);
+      await end(log);
+      using silence = openSilence(silentMs, signal);
+      await copyToEnd(world(), log, silence.heard, silence.signal);
     },
     async drop(task) {
-      const file = attemptLogOf(world(), task.id, task.attempt);
-      const copying = underWay.get(file);
-      if (copying !== undefined) await end(copying);
-      await noteRest(world(), task, file);
+      const log = growingOf(task);
+      growing.delete(keyOf(task.clusterId, task.clusterJob));
+      await end(log);
+      await noteRest(world(), task, log.file);
     },
     rest: (clusterId, head, signal) => copyRest(world(), clusterId, head, signal),
     async stop() {
-      await Promise.all([...underWay.values()].map(end));
+      await Promise.all([...reads.keys(), ...follows.keys()].map(end));
     },
   };
 }
 
-/** Where a copy is, and what is to be told of every piece that comes. */
-interface Copy {
-  readonly file: string;
-  heard(): void;
+function begin(
+  works: Map<Growing, Work>,
+  log: Growing,
+  run: (log: Growing, signal: AbortSignal) => Promise<void>,
+): Work {
+  const known = works.get(log);
+  if (known !== undefined) return known;
+  const abort = new AbortController();
+  const done = run(log, abort.signal)
+    .catch(() => {})
+    .finally(() => {
+      if (works.get(log) === work) works.delete(log);
+    });
+  const work = { abort, done, users: 0 };
+  works.set(log, work);
+  return work;
 }
 
-/** Copies until the job has ended and all of its log is here; goes on where it was left, while its cluster stays. */
-async function copyToEnd(
+/** Tries ever less often, until it works or the cluster is not wanted any more. Rejects on abort. */
+async function insist(
   ctx: Context,
-  task: JobTask,
-  copy: Copy,
+  { taskId, clusterId }: Growing,
   signal: AbortSignal,
+  work: (ctx: Context, head: Agent) => Promise<void>,
 ): Promise<void> {
-  if ((await copyStateOf(copy.file)).isWhole) return;
   for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(pauseMs * 2, longestPauseMs)) {
-    const cluster = await findCluster(ctx.db, task.clusterId ?? "");
+    const cluster = await findCluster(ctx.db, clusterId);
     if (cluster === undefined || cluster.wanted !== "UP") return;
     try {
-      const job = { id: task.id, jobId: task.clusterJob ?? 0 };
-      await copyOn(ctx, job, ctx.agent(cluster, 0), copy, signal);
-      return;
+      return await work(ctx, ctx.agent(cluster, 0));
     } catch (err) {
       signal.throwIfAborted();
-      ctx.log.debug({ err, taskId: task.id }, "log of a managed job not copied");
+      ctx.log.debug({ err, taskId }, "log of a managed job not copied");
     }
     await sleep(pauseMs, undefined, { signal });
   }
 }
 
-async function copyOn(
+/** Copies what there is by now; returns whether the agent tells when there is more, which older ones do not. */
+async function readOnce(
   ctx: Context,
-  { id: taskId, jobId: id }: { readonly id: string; readonly jobId: number },
+  log: Growing,
   head: Agent,
-  { file, heard }: Copy,
+  signal: AbortSignal,
+): Promise<boolean> {
+  using silence = openSilence(silentMs, signal);
+  await using copy = await openLogCopy(ctx, log);
+  return (await copyOn(ctx, log, copy, head, false, silence)).tells;
+}
+
+/** Copies until the job has ended and all of its log is here; goes on where it was left, while its cluster stays. */
+async function copyToEnd(
+  ctx: Context,
+  log: Growing,
+  heard: () => void,
   signal: AbortSignal,
 ): Promise<void> {
-  const most = ctx.config.jobLogMegabytes * megabyte;
-  await using copy = await openCopy(file, { gapOf: (sizeBytes) => jobLogGap(sizeBytes, most) });
+  if ((await copyStateOf(log.file)).isWhole) return;
+  await insist(ctx, log, signal, (_, head) => copyWhole(ctx, log, head, { heard, signal }));
+}
+
+async function copyWhole(
+  ctx: Context,
+  log: Growing,
+  head: Agent,
+  heeding: Pick<Silence, "heard" | "signal">,
+): Promise<void> {
+  await using copy = await openLogCopy(ctx, log);
   for (;;) {
-    const { status } = await head.call(api.getJob, { id }, { signal });
-    const log = { id, offset: copy.size, follow: "true" } as const;
-    const { headers, body } = await head.open(api.readLog, log, signal);
-    const start = Number(headers[logOffsetHeader] ?? copy.size);
-    const notify = () => {
-      heard();
-      ctx.changes.notify(taskKey(taskId));
-    };
+    const { status } = await head.call(api.getJob, { id: log.jobId }, { signal: heeding.signal });
     // A log ends where its node left bytes out, and goes on behind them when it is read again.
-    const isMore = await copyAll(copy, start, body, notify);
+    const { isMore } = await copyOn(ctx, log, copy, head, true, heeding);
     if (jobMachine.isFinal(status) && !isMore) break;
   }
   await copy.finish();
-  ctx.changes.notify(taskKey(taskId));
+  ctx.changes.notify(taskKey(log.taskId));
+}
+
+function openLogCopy({ config }: Ground, { file }: Growing): Promise<OpenCopy> {
+  const most = config.jobLogMegabytes * megabyte;
+  return openCopy(file, { gapOf: (sizeBytes) => jobLogGap(sizeBytes, most) });
+}
+
+async function copyOn(
+  ctx: Context,
+  { taskId, jobId: id }: Growing,
+  copy: OpenCopy,
+  head: Agent,
+  follow: boolean,
+  { heard, signal }: Pick<Silence, "heard" | "signal">,
+) {
+  const log = { id, offset: copy.size, follow: `${follow}` } as const;
+  const { headers, body } = await head.open(api.readLog, log, signal);
+  const start = Number(headers[logOffsetHeader] ?? copy.size);
+  const isMore = await copyAll(copy, start, body, () => {
+    heard();
+    ctx.changes.notify(taskKey(taskId));
+  });
+  return { isMore, tells: headers[logTellsHeader] !== undefined };
 }
 
 /** Which job on which cluster the rest of a log is of, which could not be copied. */
@@ -194,8 +264,8 @@ async function copyRest(
     await head.call(api.cancelJob, { id: jobId }, { signal, timeoutMs: patienceMs });
     const file = rest.replace(/rest$/, "log");
     using silence = openSilence(silentMs, signal);
-    const copy = { file, heard: silence.heard };
-    await copyOn(ctx, { id: madeFor.id, jobId }, head, copy, silence.signal);
+    const log = { taskId: madeFor.id, file, clusterId, jobId, isBehind: false };
+    await copyWhole(ctx, log, head, silence);
     await rm(rest);
   }
 }

@@ -77,7 +77,7 @@ async function* controllerLog(
 
 /** One attempt after the other; of the last lines, those of the present one. */
 async function* attemptLogs(
-  ctx: Ground,
+  ctx: Context,
   { id, attempt: present }: JobTask,
   { tail, follow }: Wanted,
   call: Call,
@@ -90,6 +90,8 @@ async function* attemptLogs(
     const file = attemptLogOf(ctx, id, attempt);
     const lines = attempt === first ? tail : 0;
     const offset = await offsetOfLastLines(file, lines, (await copyStateOf(file)).gap);
+    const isGrowing = follow && now.clusterJob !== null && now.attempt === attempt;
+    using _growing = isGrowing && !hasEnded(now) ? ctx.jobLogs.follow(now) : undefined;
     const isLast = async (at: number) => !follow || isReadToEnd(ctx, now, attempt, at, call.signal);
     yield* neutralise(readCopy(file, offset, isLast));
     if (!follow && attempt >= now.attempt) return;

@@ -38,7 +38,8 @@ export async function findOutcome(
   const submitted = { submissionId: submissionOf(task), jobId: task.clusterJob };
   const job = await findManagedJob(ctx, cluster, submitted, signal);
   if (job === "unknown") return lost("its machine was replaced");
-  if (job !== undefined) ctx.jobLogs.keep(task);
+  // All of the log of one that has succeeded is fetched next.
+  if (job !== undefined && job.status !== "SUCCEEDED") ctx.jobLogs.keep(task);
   if (job !== undefined && jobMachine.isFinal(job.status))
     return ended(ctx, task, cluster, job, signal);
   if (lease.loss !== undefined) return lost(lease.loss);

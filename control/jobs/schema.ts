@@ -229,8 +229,12 @@ export interface JobLeases {
 
 /** The copies of the logs of attempts, which grow as their jobs print. */
 export interface JobLogs {
-  /** Copies the log of an attempt whose job was submitted, until that has ended. */
+  /** Copies the log of an attempt whose job was submitted, and what `grew` tells of, until it is dropped. */
   keep(task: JobTask): void;
+  /** The log of a job on a cluster has grown. */
+  grew(cluster: Pick<Cluster, "id">, jobId: number): void;
+  /** Copies the log of an attempt as soon as it grows, until the answer is disposed of. */
+  follow(task: JobTask): Disposable;
   /**
    * Resolves once the log is here up to its end, or its cluster is not wanted any more. Rejects on abort, and when
    * nothing of it came for so long.

@@ -4,7 +4,8 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { growthFileOf } from "../../common/log-growth.ts";
-import { startAgent, text, until } from "../helpers/agent.ts";
+import type { AgentEvent, LogGrowth } from "../../contract/agent-shapes.ts";
+import { eventsOf, startAgent, text, until } from "../helpers/agent.ts";
 
 const agent = await startAgent({ after }, { cpus: 8 });
 
@@ -161,4 +162,22 @@ test("lines that are under way at an instant are read from their beginning", asy
 
   const { at } = (await agent.call("listLogGrowth", { id, after: 0 }))[0] ?? { at: 0 };
   assert.equal(await text((await agent.open("readLog", { id, since: at + 1 })).body), "one\n");
+});
+
+test("readers of events are told that a log has grown, at once and then at most once a second", async () => {
+  const { lastSeq } = await agent.call("health", {});
+  const { body } = await agent.open("events", { after: lastSeq });
+  const { id } = await agent.submit("for i in $(seq 30); do echo $i; sleep 0.05; done");
+  let grown = 0;
+  for await (const event of eventsOf(body) as AsyncIterable<AgentEvent | LogGrowth>) {
+    if (event.jobId !== id) continue;
+    if (event.kind === "log") grown += 1;
+    else if ("status" in event && event.status === "SUCCEEDED") break;
+  }
+
+  const { startedAt, endedAt } = await agent.call("getJob", { id });
+  const seconds = ((endedAt ?? 0) - (startedAt ?? 0)) / 1_000;
+  assert.ok(grown >= 1 && grown <= 2 + seconds, `${grown} times in ${seconds} s`);
+  const { headers } = await agent.open("readLog", { id });
+  assert.equal(headers["log-growth"], "events");
 });

@@ -6,6 +6,7 @@ import { fail } from "../../common/errors.ts";
 import { openLog } from "../../common/log.ts";
 import { type Bound, type Stream, serve, toJsonLines } from "../../common/server.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
+import { logOffsetHeader, logTellsHeader } from "../../contract/job-log.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import {
   controlsOf,
@@ -88,6 +89,7 @@ export function openFakeAgent(node: FakeNode): UnservedAgent {
       const job = getJob(node, jobId);
       job.text += text;
       if (at !== undefined) job.growth.push({ size: job.text.length, at });
+      if (!node.isOld) for (const grown of node.readers) grown.add(jobId);
       changes.notify("job");
     },
     end: (jobId, status) => endJob(node, changes, getJob(node, jobId), status),
@@ -170,8 +172,10 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     readLog({ id, offset, tail, follow }, { signal }) {
       const job = getJob(node, id);
       const start = Math.max(offset, offsetOfTail(job, tail));
-      const headers = { "log-offset": String(start) };
-      const content = textOf(changes, job, start, follow, signal);
+      const tells = node.isOld ? {} : { [logTellsHeader]: "events" };
+      const headers = { [logOffsetHeader]: String(start), ...tells };
+      const text = textOf(changes, job, start, follow, signal);
+      const content = follow ? counting(node, text) : text;
       return { type: "application/octet-stream", headers, content };
     },
     setAutostop(autostop) {
@@ -214,18 +218,33 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
 }
 
 async function* linesOf(changes: Changes, node: FakeNode, after: number, signal: AbortSignal) {
+  const grown = new Set<number>();
+  node.readers.add(grown);
   for (let seen = after; !signal.aborted; ) {
-    const fresh = await changes
-      .until("job", async () => more(node.events.slice(seen)), signal)
-      .catch(() => []);
+    const news = () => [
+      ...[...grown].map((jobId) => ({ kind: "log", jobId })),
+      ...node.events.slice(seen),
+    ];
+    const fresh = await changes.until("job", async () => more(news()), signal).catch(() => []);
+    seen += fresh.length - grown.size;
+    grown.clear();
     for (const event of fresh) yield `${JSON.stringify(event)}\n`;
-    seen += fresh.length;
   }
+  node.readers.delete(grown);
 }
 
 /** Where its last lines begin, of which each has its end. */
 const offsetOfTail = ({ text }: FakeJob, lines: number): number =>
   lines === 0 ? 0 : text.length - (text.match(/.*\n/g) ?? []).slice(-lines).join("").length;
+
+async function* counting(node: FakeNode, text: AsyncIterable<string>) {
+  node.followers += 1;
+  try {
+    yield* text;
+  } finally {
+    node.followers -= 1;
+  }
+}
 
 async function* textOf(
   changes: Changes,

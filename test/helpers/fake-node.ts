@@ -66,6 +66,12 @@ export interface FakeNode {
   readonly attached: [destination: string, source: VolumeSource, subPath: string][];
   readonly jobs: FakeJob[];
   readonly events: AgentEvent[];
+  /** For each who reads its events, the jobs whose logs have grown meanwhile. */
+  readonly readers: Set<Set<number>>;
+  /** How many follow the logs of its jobs now. */
+  followers: number;
+  /** Its agent is of before: it does not tell of logs that grow. */
+  isOld: boolean;
 }
 
 export const aFakeNode = (id: string, socket: string): FakeNode => ({
@@ -91,6 +97,9 @@ export const aFakeNode = (id: string, socket: string): FakeNode => ({
   attached: [],
   jobs: [],
   events: [],
+  readers: new Set(),
+  followers: 0,
+  isOld: false,
 });
 
 export const isOver = (status: JobStatus): boolean => jobMachine.isFinal(status);

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { Readable } from "node:stream";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { until } from "../../helpers/agent.ts";
-import { jobBed, logOf, withJob } from "./bed.ts";
+import { type JobBed, jobBed, logOf, withJob } from "./bed.ts";
+
+const untilCopied = (bed: JobBed, log: string) =>
+  until(async () => (await logOf(bed, { job_id: 1, follow: false })).text === log || undefined);
 
 test("a log is followed across attempts without a gap, and ends with the job", async (t) => {
   const bed = await withJob(t);
@@ -22,6 +26,39 @@ test("a log is followed across attempts without a gap, and ends with the job", a
   assert.deepEqual([log, code], ["attempt 1\nattempt 2\n", 0]);
   assert.equal((await logOf(bed, { name: "train", follow: false })).text, "attempt 1\nattempt 2\n");
   assert.equal((await logOf(bed, { follow: false, tail: 1 })).text, "attempt 2\n");
+});
+
+test("a log is copied as it grows, and followed at its node only while somebody follows it", async (t) => {
+  const bed = await withJob(t);
+  const agent = await bed.agent(1);
+  agent.print(1, "one\n");
+  await untilCopied(bed, "one\n");
+  agent.print(1, "two\n");
+  await untilCopied(bed, "one\ntwo\n");
+  assert.equal(agent.node.followers, 0);
+
+  const gone = new AbortController();
+  const { body } = await bed.world.open("POST", "/jobs/logs", {
+    ...{ body: { job_id: 1 }, signal: gone.signal },
+  });
+  const read = assert.rejects(Readable.from(body).toArray());
+  await until(() => agent.node.followers === 1 || undefined);
+  gone.abort();
+  await read;
+  await until(() => agent.node.followers === 0 || undefined);
+  agent.print(1, "three\n");
+  await untilCopied(bed, "one\ntwo\nthree\n");
+});
+
+test("the log of an agent that does not tell when it grows is followed all the time", async (t) => {
+  const before = await withJob(t);
+  const { node, print } = await before.agent(1);
+  node.isOld = true;
+  const bed = await before.crash();
+
+  await until(() => node.followers === 1 || undefined);
+  print(1, "words\n");
+  await untilCopied(bed, "words\n");
 });
 
 test("the cluster of a job that has ended stays until the end of its log is here", async (t) => {
