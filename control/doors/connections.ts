@@ -10,7 +10,7 @@ export const openConnections = (connect: Connect): Dispatcher => new Connections
 /** How a connection is made. */
 type Connect = NonNullable<Client.Options["connect"]>;
 
-const restMs = 60_000;
+const restMs = 15_000;
 
 class Connections extends Dispatcher {
   readonly #connect: Connect;
