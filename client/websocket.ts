@@ -1,6 +1,5 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { text } from "node:stream/consumers";
 import { WebSocket } from "ws";
 import { AppError, errorCodeOf } from "../common/errors.ts";
 import { socketOptions, streamOver } from "../contract/websocket.ts";
@@ -8,6 +7,7 @@ import { trustAt } from "./endpoint.ts";
 import { failureOf, unreachable } from "./failures.ts";
 
 const handshakeMs = 10_000;
+const refusalChars = 65_536;
 
 /** Opens a WebSocket as a stream of bytes; throws an AppError for a refusal. */
 export function connectSocket(
@@ -43,8 +43,16 @@ const failed = (origin: string, error: Error): AppError =>
     ? new AppError("RuntimeError", `${origin} answers no WebSocket`, {}, error)
     : unreachable(origin, error);
 
-const refusalOf = (endpoint: string, answer: IncomingMessage): Promise<AppError> =>
-  text(answer).then(
-    (said) => failureOf({ endpoint, status: answer.statusCode ?? 0, text: said }),
-    (error) => unreachable(endpoint, error),
-  );
+/** What a refusal says, which a server may never end. */
+async function refusalOf(endpoint: string, answer: IncomingMessage): Promise<AppError> {
+  let text = "";
+  try {
+    for await (const chunk of answer.setEncoding("utf8")) {
+      text += chunk;
+      if (text.length > refusalChars) break;
+    }
+  } catch (error) {
+    return unreachable(endpoint, error);
+  }
+  return failureOf({ endpoint, status: answer.statusCode ?? 0, text });
+}

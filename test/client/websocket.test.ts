@@ -7,11 +7,13 @@ import { connectSocket } from "../../client/websocket.ts";
 const upgrade = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n";
 const detail = JSON.stringify({ detail: { type: "PermissionDeniedError", message: "not yours" } });
 const refusal = `HTTP/1.1 403 Forbidden\r\nContent-Length: ${detail.length}\r\n\r\n${detail}`;
+const endless = `HTTP/1.1 403 Forbidden\r\n\r\n${"x".repeat(100_000)}`;
 
 for (const [answer, name, message] of [
   [`${upgrade}Sec-WebSocket-Accept: wrong\r\n\r\n`, "RuntimeError", /answers no WebSocket$/],
   ["", "TimeoutError", /does not answer$/],
   [refusal, "PermissionDeniedError", /^not yours$/],
+  [endless, "PermissionDeniedError", /it denies access$/],
   ["hello\r\n\r\n", "ConfigError", /answered without HTTP/],
 ] as const)
   test(`a server that answers ${JSON.stringify(answer.slice(0, 12))} is a ${name}`, async (t) => {
