@@ -84,8 +84,10 @@ export const renewContainer = (
  */
 async function refresh(agent: Agent, engine: Engine, { id, pid, isRunning }: Found) {
   if (isRunning && !(await lacksMounts(agent, pid))) return false;
+  // Not every rootless docker can tell.
+  const top = isRunning ? await ask(engine, ["top", id]).catch(() => undefined) : "";
   // A heading, and the two processes that wait for its end.
-  const isInUse = isRunning && (await ask(engine, ["top", id])).split("\n").length > 3;
+  const isInUse = top === undefined || top.split("\n").length > 3;
   if (!isInUse) await ask(engine, ["restart", "-t", "0", id]);
   return !isInUse;
 }
