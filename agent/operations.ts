@@ -1,7 +1,8 @@
+import { sizeOf } from "../common/growing-file.ts";
 import { listGrowth } from "../common/log-growth.ts";
 import { type Bound, toJsonLines } from "../common/server.ts";
 import type { agentOperations } from "../contract/agent-api.ts";
-import { growthAtMost, logOffsetHeader, logTellsHeader } from "../contract/job-log.ts";
+import { growthAtMost, logOffsetHeader, logSizeHeader } from "../contract/job-log.ts";
 import { jobMachine } from "../contract/statuses.ts";
 import { putContainer } from "./containers/put.ts";
 import { type Agent, keys } from "./context.ts";
@@ -61,8 +62,9 @@ export function bindOperations(agent: Agent): Bound<typeof agentOperations> {
     async readLog({ id, ...range }, { signal }) {
       getJob(agent, id);
       const isOver = () => jobMachine.isFinal(getJob(agent, id).status);
-      const opened = await openLogFile(agent, logOf(agent, id), { ...range, isOver }, signal);
-      return toStream(opened, { [logTellsHeader]: "events" });
+      const log = logOf(agent, id);
+      const opened = await openLogFile(agent, log, { ...range, isOver }, signal);
+      return toStream(opened, { [logSizeHeader]: String(await sizeOf(log)) });
     },
     listLogGrowth({ id, after }) {
       getJob(agent, id);

@@ -92,7 +92,7 @@ const ownOperations = innerOperations({
     route: "GET /jobs/{id}/log",
     mode: "stream",
     summary:
-      "The job's log (setup, then run) from a byte offset or the last `tail` lines, and from the first line that ended at `since` (epoch milliseconds) or later; with `follow` until the job ended. The header `log-offset` has the offset of the first byte; `log-growth` says that events tell when there is more.",
+      "The job's log (setup, then run) from a byte offset or the last `tail` lines, and from the first line that ended at `since` (epoch milliseconds) or later; with `follow` until the job ended. The header `log-offset` has the offset of the first byte; `log-size` has how many bytes there are; events tell when there are more.",
     input: {
       ...job,
       query: z.object({

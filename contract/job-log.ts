@@ -3,8 +3,8 @@ import type { Gap } from "./hooks.ts";
 /** Of an answer that streams a log: the offset of its first byte, which lies behind what was left out. */
 export const logOffsetHeader = "log-offset";
 
-/** Of an answer that streams a log, with any value: events of the agent tell when the log grows. */
-export const logTellsHeader = "log-growth";
+/** Of an answer that streams a log: how many bytes the log has now. Events of the agent tell when there are more. */
+export const logSizeHeader = "log-size";
 
 /** How many records of a log's growth one answer has. */
 export const growthAtMost = 1_000;

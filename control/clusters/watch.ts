@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { fail } from "../../common/errors.ts";
 import { limited } from "../../common/limited.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { AgentEvent, Health, Idle, LogGrowth } from "../../contract/agent-shapes.ts";
@@ -189,28 +190,29 @@ async function watchNode(
   signal: AbortSignal,
 ): Promise<void> {
   for (let pauseMs = firstPauseMs; !signal.aborted; ) {
-    try {
-      await listen(ctx, cluster, rank, ear, signal);
-      pauseMs = firstPauseMs;
-    } catch (error) {
+    const since = performance.now();
+    await listen(ctx, cluster, rank, ear, signal).catch((error: unknown) => {
       if (signal.aborted) return;
       ctx.log.debug({ err: error, clusterId: cluster.id, rank }, "agent not heard");
       ear.lost();
-    }
+    });
+    if (signal.aborted) return;
+    // One that answers and soon breaks off again and again is asked ever less often.
+    if (performance.now() - since > longestPauseMs) pauseMs = firstPauseMs;
     void nudge(ctx, "cluster", cluster.id);
     await sleep(pauseMs, undefined, { signal }).catch(() => {});
     pauseMs = Math.min(pauseMs * 2, longestPauseMs);
   }
 }
 
-/** What was missed is read from the state itself; then events, until the response ends. */
+/** What was missed is read from the state itself; then events. Rejects when these break off: they have no end. */
 async function listen(
   ctx: Context,
   cluster: Cluster,
   rank: number,
   ear: Ear,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<never> {
   const agent = ctx.agent(cluster, rank);
   const { lastSeq, rebuilt } = await agent.call(agentOperations.health, {}, { signal });
   if (rebuilt) await tellRebuilt(ctx, cluster, rank, rebuilt);
@@ -221,6 +223,7 @@ async function listen(
   await hearLines(body, { silentMs, signal }, (line) => {
     if (line !== "") ear.heard(JSON.parse(line));
   });
+  return fail("UnreachableError", "its events broke off");
 }
 
 /** Adds an event that says what became of a node's mounts; what is lost is worth a notice. */

@@ -14,8 +14,9 @@ export async function* linesOf(body: Readable): AsyncGenerator<string> {
 }
 
 /**
- * Hears the lines of a stream that stays open, as `linesOf` gives them, in less memory. Resolves at its end; rejects when
- * it breaks off or the signal aborts, with what `hear` throws, and with `UnreachableError` once it was silent for too long.
+ * Hears the lines of a stream that stays open, as `linesOf` gives them, in less memory. Resolves when it ends or is cut,
+ * which without HTTP is the same; rejects with its error, when the signal aborts, with what `hear` throws, and with
+ * `UnreachableError` once it was silent for too long.
  */
 export async function hearLines(
   body: Readable,

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ifMissing, replaceFile } from "../../common/files.ts";
 import { agentOperations as api } from "../../contract/agent-api.ts";
-import { jobLogGap, logOffsetHeader, logTellsHeader } from "../../contract/job-log.ts";
+import { jobLogGap, logOffsetHeader, logSizeHeader } from "../../contract/job-log.ts";
 import { jobMachine } from "../../contract/statuses.ts";
 import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
@@ -17,6 +17,8 @@ import { type JobLogs, type JobTask, taskKey } from "./schema.ts";
 const megabyte = 2 ** 20;
 const firstPauseMs = 100;
 const longestPauseMs = 5_000;
+/** A node belongs to its user, and may tell of growth as often as it likes. */
+const betweenReadsMs = 500;
 /** How long a node may take to end a job. */
 export const patienceMs = 60_000;
 /** How long it may send nothing of the rest of the job's log. */
@@ -36,6 +38,8 @@ interface Growing {
 interface Work {
   readonly abort: AbortController;
   readonly done: Promise<void>;
+  /** It takes whatever comes, until it is ended. */
+  readonly isFollow: boolean;
   /** Those who need it. */
   users: number;
 }
@@ -45,8 +49,7 @@ const keyOf = (clusterId: string | null, jobId: number | null): string => `${clu
 /** Copies nothing yet. */
 export function openJobLogs(world: () => Context): JobLogs {
   const growing = new Map<string, Growing>();
-  const reads = new Map<Growing, Work>();
-  const follows = new Map<Growing, Work>();
+  const works = openWorks();
 
   function growingOf({ id: taskId, attempt, clusterId, clusterJob }: JobTask): Growing {
     const known = growing.get(keyOf(clusterId, clusterJob));
@@ -55,29 +58,26 @@ export function openJobLogs(world: () => Context): JobLogs {
     return known ?? { taskId, file, ...of, isBehind: false };
   }
 
-  /** Has a log read to its present end, unless it is being followed. */
+  /** Has a log read to its present end, unless that is under way. */
   function read(log: Growing): void {
     log.isBehind = true;
-    if (!follows.has(log) && !reads.has(log)) begin(reads, log, catchUp);
+    if (works.now(log) === undefined) works.begin(log, false, (signal) => catchUp(log, signal));
   }
 
   async function catchUp(log: Growing, signal: AbortSignal): Promise<void> {
-    do {
+    while (log.isBehind) {
       log.isBehind = false;
       await insist(world(), log, signal, async (ctx, head) => {
-        if (!(await readOnce(ctx, log, head, signal))) begin(follows, log, follow).users += 1;
+        if (!(await readOnce(ctx, log, head, signal))) follow(log).users += 1;
       });
-    } while (log.isBehind);
-    // At once: what grows after the last look has another one begin.
-    reads.delete(log);
+      await sleep(betweenReadsMs, undefined, { signal });
+    }
   }
 
-  const follow = (log: Growing, signal: AbortSignal) => copyToEnd(world(), log, () => {}, signal);
-
-  async function end(log: Growing): Promise<void> {
-    const works = [reads, follows].flatMap((all) => all.get(log) ?? []);
-    for (const { abort } of works) abort.abort();
-    await Promise.all(works.map(({ done }) => done));
+  function follow(log: Growing): Work {
+    const now = works.now(log);
+    if (now?.isFollow) return now;
+    return works.begin(log, true, (signal) => copyToEnd(world(), log, () => {}, signal));
   }
 
   return {
@@ -92,54 +92,76 @@ export function openJobLogs(world: () => Context): JobLogs {
     },
     follow(task) {
       const log = growingOf(task);
-      const work = begin(follows, log, follow);
+      const work = follow(log);
       work.users += 1;
       return {
         [Symbol.dispose]() {
           work.users -= 1;
-          if (work.users > 0) return;
+          if (work.users > 0 || works.now(log) !== work) return;
           work.abort.abort();
-          if (follows.get(log) === work) follows.delete(log);
           if (growing.has(keyOf(task.clusterId, task.clusterJob))) read(log);
         },
       };
     },
     async whole(task, silentMs, signal) {
       const log = growingOf(task);
-      // A connection that was cut may stay silent for long although its node answers by now.
-      await end(log);
       using silence = openSilence(silentMs, signal);
-      await copyToEnd(world(), log, silence.heard, silence.signal);
+      // A connection that was cut may stay silent for long although its node answers by now.
+      const work = works.begin(log, true, (ended) => {
+        const until = AbortSignal.any([ended, silence.signal]);
+        return copyToEnd(world(), log, silence.heard, until);
+      });
+      work.users += 1;
+      await work.done;
     },
     async drop(task) {
       const log = growingOf(task);
       growing.delete(keyOf(task.clusterId, task.clusterJob));
-      await end(log);
+      await works.end(log);
       await noteRest(world(), task, log.file);
     },
     rest: (clusterId, head, signal) => copyRest(world(), clusterId, head, signal),
-    async stop() {
-      await Promise.all([...reads.keys(), ...follows.keys()].map(end));
-    },
+    stop: works.endAll,
   };
 }
 
-function begin(
-  works: Map<Growing, Work>,
-  log: Growing,
-  run: (log: Growing, signal: AbortSignal) => Promise<void>,
-): Work {
-  const known = works.get(log);
-  if (known !== undefined) return known;
-  const abort = new AbortController();
-  const done = run(log, abort.signal)
-    .catch(() => {})
-    .finally(() => {
-      if (works.get(log) === work) works.delete(log);
-    });
-  const work = { abort, done, users: 0 };
-  works.set(log, work);
-  return work;
+/** At most one copy of each log goes on at a time: one that begins has the one before end first. */
+function openWorks() {
+  const works = new Map<Growing, Work>();
+
+  async function end(log: Growing): Promise<void> {
+    const work = works.get(log);
+    work?.abort.abort();
+    await work?.done.catch(() => {});
+  }
+
+  return {
+    /** The one that goes on, unless it was told to end. */
+    now(log: Growing): Work | undefined {
+      const work = works.get(log);
+      return work?.abort.signal.aborted ? undefined : work;
+    },
+    begin(log: Growing, isFollow: boolean, run: (signal: AbortSignal) => Promise<void>): Work {
+      const before = end(log);
+      const abort = new AbortController();
+      const begun = before.then(() => {
+        abort.signal.throwIfAborted();
+        return run(abort.signal);
+      });
+      const done = begun.finally(() => {
+        if (works.get(log) === work) works.delete(log);
+      });
+      // `whole` passes the error on; here it must only not count as unhandled.
+      done.catch(() => {});
+      const work = { abort, done, isFollow, users: 0 };
+      works.set(log, work);
+      return work;
+    },
+    end,
+    async endAll() {
+      await Promise.all([...works.keys()].map(end));
+    },
+  };
 }
 
 /** Tries ever less often, until it works or the cluster is not wanted any more. Rejects on abort. */
@@ -171,7 +193,12 @@ async function readOnce(
 ): Promise<boolean> {
   using silence = openSilence(silentMs, signal);
   await using copy = await openLogCopy(ctx, log);
-  return (await copyOn(ctx, log, copy, head, false, silence)).tells;
+  for (;;) {
+    const { isMore, sizeBytes } = await copyOn(ctx, log, copy, head, false, silence);
+    if (sizeBytes === undefined) return false;
+    // An answer ends where the node left bytes out.
+    if (!isMore || !(copy.size < sizeBytes)) return true;
+  }
 }
 
 /** Copies until the job has ended and all of its log is here; goes on where it was left, while its cluster stays. */
@@ -222,7 +249,8 @@ async function copyOn(
     heard();
     ctx.changes.notify(taskKey(taskId));
   });
-  return { isMore, tells: headers[logTellsHeader] !== undefined };
+  const size = headers[logSizeHeader];
+  return { isMore, sizeBytes: size === undefined ? undefined : Number(size) };
 }
 
 /** Which job on which cluster the rest of a log is of, which could not be copied. */

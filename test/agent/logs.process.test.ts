@@ -178,6 +178,6 @@ test("readers of events are told that a log has grown, at once and then at most 
   const { startedAt, endedAt } = await agent.call("getJob", { id });
   const seconds = ((endedAt ?? 0) - (startedAt ?? 0)) / 1_000;
   assert.ok(grown >= 1 && grown <= 2 + seconds, `${grown} times in ${seconds} s`);
-  const { headers } = await agent.open("readLog", { id });
-  assert.equal(headers["log-growth"], "events");
+  const { headers, body: log } = await agent.open("readLog", { id, offset: 5 });
+  assert.equal(Number(headers["log-size"]), 5 + (await text(log)).length);
 });

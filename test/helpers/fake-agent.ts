@@ -6,7 +6,7 @@ import { fail } from "../../common/errors.ts";
 import { openLog } from "../../common/log.ts";
 import { type Bound, type Stream, serve, toJsonLines } from "../../common/server.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
-import { logOffsetHeader, logTellsHeader } from "../../contract/job-log.ts";
+import { logOffsetHeader, logSizeHeader } from "../../contract/job-log.ts";
 import type { JobStatus } from "../../contract/statuses.ts";
 import {
   controlsOf,
@@ -171,10 +171,13 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
     },
     readLog({ id, offset, tail, follow }, { signal }) {
       const job = getJob(node, id);
-      const start = Math.max(offset, offsetOfTail(job, tail));
-      const tells = node.isOld ? {} : { [logTellsHeader]: "events" };
+      const { from, to } = job.gap ?? { from: 0, to: 0 };
+      const wanted = Math.max(offset, offsetOfTail(job, tail));
+      const start = wanted >= from ? Math.max(wanted, to) : wanted;
+      const end = start < from ? from : undefined;
+      const tells = node.isOld ? {} : { [logSizeHeader]: `${job.text.length}` };
       const headers = { [logOffsetHeader]: String(start), ...tells };
-      const text = textOf(changes, job, start, follow, signal);
+      const text = textOf(changes, job, { start, end, follow }, signal);
       const content = follow ? counting(node, text) : text;
       return { type: "application/octet-stream", headers, content };
     },
@@ -249,14 +252,14 @@ async function* counting(node: FakeNode, text: AsyncIterable<string>) {
 async function* textOf(
   changes: Changes,
   job: FakeJob,
-  offset: number,
-  follow: boolean,
+  { start, end, follow }: { start: number; end: number | undefined; follow: boolean },
   signal: AbortSignal,
 ) {
-  for (let at = offset; ; ) {
+  const isLast = () => end !== undefined || !follow || isOver(job.status);
+  for (let at = start; ; ) {
     const fresh = await changes.until(
       "job",
-      async () => more(job.text.slice(at)) ?? (follow && !isOver(job.status) ? undefined : ""),
+      async () => more(job.text.slice(at, end)) ?? (isLast() ? "" : undefined),
       signal,
     );
     if (fresh === "") return;

@@ -22,6 +22,8 @@ export interface FakeJob extends Job {
   submission: JobSubmission;
   text: string;
   growth: Growth[];
+  /** What of the text was left out: an answer ends there. */
+  gap: { readonly from: number; readonly to: number } | null;
   /** What its processes listen on. */
   ports: number[];
 }
@@ -134,6 +136,7 @@ export function addJob(node: FakeNode, changes: Changes, submission: JobSubmissi
     logPath: `jobs/${id}/run.log`,
     submission,
     text: "",
+    gap: null,
     growth: [],
     ports: [],
   };
