@@ -184,6 +184,8 @@ async function storm(
   };
 }
 
+const goneTypes = ["ClusterDoesNotExist", "ClusterNotUpError", "UnreachableError"];
+
 /** Takes the machines of a job that runs, if one does; what is answered says whether that has happened. */
 async function takeAway({ client }: TestControl, lose: boolean, which: number) {
   const { jobs } = await client.callAndGet(rows.queueV2, { skip_finished: true });
@@ -193,14 +195,12 @@ async function takeAway({ client }: TestControl, lose: boolean, which: number) {
   const cluster_name = running[which % running.length];
   if (cluster_name === undefined) return [];
   const id = await client.call(clusters.preempt, { cluster_name, lose, notice_seconds: 1 });
-  const isGone = ({ type }: { readonly type?: string }) =>
-    type === "ClusterDoesNotExist" || type === "ClusterNotUpError";
   const hasHappened = () =>
     client.get(id).then(
       () => true,
       (error) => {
-        // It may have ended meanwhile.
-        if (isGone(error)) return false;
+        // Its job may have ended meanwhile, or its machine been taken away.
+        if (goneTypes.includes(error.type)) return false;
         throw error;
       },
     );
