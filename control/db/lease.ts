@@ -23,7 +23,8 @@ export class LeaseLostError extends Error {
 export async function takeLease(db: Database): Promise<Lease> {
   const { epoch } = await db
     .updateTable("lease")
-    // Higher than any before even where the database is an older copy of the one that those wrote to.
+    // Higher than any before even where the database is an older copy of the one that those wrote to, unless the
+    // clock was set back to before the last of them started.
     .set({ epoch: sql`max(epoch + 1, ${Date.now()})` })
     .where("id", "=", 1)
     .returning("epoch")
