@@ -59,6 +59,9 @@ export async function execOn(
   }
 }
 
+/** About ten seconds: others may use the sessions for longer than a moment. */
+const sessionTries = 16;
+
 interface Begun {
   readonly channel: ClientChannel;
   readonly ran: Promise<Ran>;
@@ -84,7 +87,7 @@ async function begin(
         }),
       signal,
     );
-  const channel = await persist(isFullOfSessions, open);
+  const channel = await persist(isFullOfSessions, open, { times: sessionTries, signal });
   return { channel, ran };
 }
 

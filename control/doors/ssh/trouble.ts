@@ -84,17 +84,26 @@ export const isFullOfSessions = (error: unknown): boolean =>
 const firstPauseMs = 100;
 const longestPauseMs = 800;
 
-/** Tries what may fail for a moment: five times within three seconds or so, not at the same times as others. */
+/**
+ * Tries what may fail for a moment, not at the same times as others: five times take a second and a half,
+ * each further one 0.8 s. An abort ends the pauses.
+ */
 export async function persist<Result>(
   isPassing: (error: unknown) => boolean,
   attempt: () => Promise<Result>,
+  {
+    times = 5,
+    signal,
+  }: { readonly times?: number; readonly signal?: AbortSignal | undefined } = {},
 ): Promise<Result> {
-  for (let pauseMs = firstPauseMs; ; pauseMs *= 2) {
+  for (let tried = 1; ; tried += 1) {
     try {
       return await attempt();
     } catch (error) {
-      if (!isPassing(error) || pauseMs > longestPauseMs) throw error;
-      await sleep(pauseMs * (0.5 + Math.random()));
+      if (!isPassing(error) || tried === times) throw error;
+      const pauseMs = Math.min(firstPauseMs * 2 ** (tried - 1), longestPauseMs);
+      await sleep(pauseMs * (0.5 + Math.random()), undefined, { signal }).catch(() => {});
+      signal?.throwIfAborted();
     }
   }
 }

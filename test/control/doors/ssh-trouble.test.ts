@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
-import { within } from "../../../control/doors/ssh/trouble.ts";
+import { persist, within } from "../../../control/doors/ssh/trouble.ts";
 
 const late = () => new AppError("TimeoutError", "late");
 const never = new Promise<never>(() => {});
@@ -23,4 +23,19 @@ test("what came while this process was held up for too long is not late", async 
   sleep(1_000);
 
   assert.ok((await answer).length > 0);
+});
+
+test("what fails for a moment is not tried again once it is not wanted any more", async () => {
+  const over = new AbortController();
+  let tries = 0;
+  const attempt = async () => {
+    tries += 1;
+    setImmediate(() => over.abort(new Error("gone")));
+    throw late();
+  };
+
+  const persisting = persist(() => true, attempt, { signal: over.signal });
+
+  await assert.rejects(persisting, { message: "gone" });
+  assert.equal(tries, 1);
 });
