@@ -17,7 +17,10 @@ export interface Agent {
     input: GivenInputOf<Op>,
     options?: CallOptions,
   ): Promise<OutputOf<Op>>;
-  /** The answer of a `stream` row; the caller reads it to its end or destroys it, as the signal does not if it `staysOpen`. */
+  /**
+   * The answer of a `stream` row. The caller reads it to its end or destroys it; an abort of the signal also
+   * destroys it, unless the row `staysOpen`.
+   */
   open<Op extends Operation>(
     row: Op,
     input: GivenInputOf<Op>,
@@ -56,11 +59,16 @@ export function agentBehind(door: Dispatcher, name: string): Agent {
     return answer;
   }
 
-  /** Undefined where the agent does not answer, or not without HTTP, as older ones. */
+  /** Returns undefined where the agent answers with HTTP: it refuses, or is an older one. */
   async function openBare(row: Operation, input: unknown, signal: AbortSignal) {
     const { method, path } = toHttpCall(row, input as Record<string, unknown>);
     const upgrade = { method, path, protocol: bareStream, signal };
-    return (await door.upgrade(upgrade).catch(() => undefined))?.socket;
+    const answer = await door
+      .upgrade(upgrade)
+      .catch((error: unknown) =>
+        isNoUpgrade(error) ? undefined : unreachable(error, signal, name),
+      );
+    return answer?.socket;
   }
 
   return {
@@ -114,6 +122,10 @@ const notServed =
 /** There is no socket, or nothing listens on it. */
 const isNotServed = (error: unknown): boolean =>
   ["ECONNREFUSED", "ENOENT"].includes(errorCodeOf(error) ?? "");
+
+/** The answer was not 101. Undici has the same code for lost connections. */
+const isNoUpgrade = (error: unknown): boolean =>
+  error instanceof Error && error.message === "bad upgrade";
 
 function unreachable(error: unknown, signal: AbortSignal, name: string): never {
   if (signal.reason instanceof AppError) throw signal.reason;

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
-import { Socket } from "node:net";
+import { createServer as createNetServer, Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
@@ -41,6 +41,30 @@ test("events of an agent that only knows HTTP come with it", async (t) => {
   const { body } = await agent.open(api.events, { after: 0 }, signal);
 
   assert.deepEqual(await textOf(body), "{}\n");
+});
+
+test("an agent that breaks the connection is not asked a second time", async (t) => {
+  const { socket, agent } = openBed(t);
+  let connections = 0;
+  const server = createNetServer((connection) => {
+    connections += 1;
+    connection.destroy();
+  });
+  await once(server.listen(socket), "listening");
+  t.after(() => server.close());
+
+  await assert.rejects(agent.open(api.events, { after: 0 }, signal), { type: "UnreachableError" });
+
+  assert.equal(connections, 1);
+});
+
+test("an agent that is not there is told as one", async (t) => {
+  const { agent } = openBed(t);
+
+  await assert.rejects(agent.open(api.events, { after: 0 }, signal), {
+    type: "UnreachableError",
+    message: /^the agent does not answer: it is not running/,
+  });
 });
 
 test("an agent that refuses what would stay open says why", async (t) => {
