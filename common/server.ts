@@ -78,9 +78,13 @@ export async function serve<Rows extends Record<string, Operation>>(
   return server;
 }
 
-/** What is answered to a caller who asks for a stream without HTTP around it; then the connection ends. */
+/** The answers to callers who ask for a stream without HTTP around it. */
+const upgrades = new WeakSet<ServerResponse>();
+
+/** The answer to a caller who asks for another protocol, after which the connection ends. */
 function responseOn(socket: Socket, req: IncomingMessage): ServerResponse {
   const res = new Response(req);
+  if (req.headers.upgrade === bareStream) upgrades.add(res);
   res.assignSocket(socket);
   res.shouldKeepAlive = false;
   res.once("finish", () => socket.destroySoon());
@@ -120,7 +124,7 @@ async function answer(
     const body = row.input.body && (await readJson(req, bodyBytesAtMost));
     const input = inputOf(row, path, url.searchParams, body);
     const result = await run(input as never, { body: req, signal: gone.signal });
-    if (row.mode === "stream") await sendStream(res, result as Stream, gone.signal);
+    if (row.mode === "stream") await sendStream(res, row, result as Stream, gone.signal);
     else sendJson(res, 200, result);
   } catch (error) {
     failed?.(error);
@@ -193,15 +197,16 @@ async function* jsonLinesOf(objects: AsyncIterable<object>): AsyncGenerator<stri
 /** Asks for a chunk only once the one before has left, so a slow caller costs no memory. */
 async function sendStream(
   res: ServerResponse,
+  { staysOpen }: Operation,
   { type, headers, content }: Stream,
   signal: AbortSignal,
 ): Promise<void> {
-  const { socket, req } = res;
-  const isUpgrade = req.headers.upgrade === bareStream && socket !== null;
-  if (isUpgrade) res.writeHead(101, { connection: "upgrade", upgrade: bareStream, ...headers });
+  const { socket } = res;
+  const isBare = staysOpen && upgrades.has(res) && socket !== null;
+  if (isBare) res.writeHead(101, { connection: "upgrade", upgrade: bareStream, ...headers });
   else res.writeHead(200, { "content-type": type, ...headers });
   res.flushHeaders();
-  const way = isUpgrade ? socket : res;
+  const way = isBare ? socket : res;
   for await (const chunk of content) await sent(way, chunk, signal);
   res.end();
 }

@@ -112,3 +112,36 @@ test("a body is read up to the limit of its server, and objects are sent as line
   assert.equal(fits.text, '{"word":"a"}\n{"word":"b"}\n');
   assert.equal(tooLarge.status, 413);
 });
+
+test("a stream comes bare only where it stays open and its caller asks for that", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "s-"));
+  const socket = join(folder, "a.sock");
+  const row = { mode: "stream", summary: "A stream.", output: z.unknown() } as const;
+  const rows = innerOperations({
+    ends: { route: "GET /ends", ...row },
+    stays: { route: "GET /stays", staysOpen: true, ...row },
+  });
+  async function* content() {
+    yield "said";
+  }
+  const run = () => ({ type: "text/plain", content: content() });
+  const log = openLog("agent", "error");
+  const server = await serve(rows, { ends: run, stays: run }, { socket, log });
+  t.after(() => {
+    server.close();
+    rmSync(folder, { recursive: true });
+  });
+  const answerTo = async (path: string, ...headers: string[]) => {
+    const lines = [`GET ${path} HTTP/1.1`, "host: agent", ...headers, "", ""];
+    const reader = connect(socket);
+    reader.write(lines.join("\r\n"));
+    return (await reader.toArray()).join("");
+  };
+  const asks = (protocol: string) => ["connection: upgrade", `upgrade: ${protocol}`];
+
+  assert.match(await answerTo("/stays", ...asks("stream")), /^HTTP.1.1 101 .*\r\n\r\nsaid$/s);
+  const plain = /^HTTP.1.1 200 .*\r\n\r\n4\r\nsaid\r\n0\r\n\r\n$/s;
+  assert.match(await answerTo("/stays", ...asks("websocket")), plain);
+  assert.match(await answerTo("/ends", ...asks("stream")), plain);
+  assert.match(await answerTo("/stays", "connection: close", "upgrade: stream"), plain);
+});
