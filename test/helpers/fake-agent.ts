@@ -223,17 +223,22 @@ function bind(node: FakeNode, changes: Changes): Bound<Rows> {
 async function* linesOf(changes: Changes, node: FakeNode, after: number, signal: AbortSignal) {
   const grown = new Set<number>();
   node.readers.add(grown);
-  for (let seen = after; !signal.aborted; ) {
-    const news = () => [
-      ...[...grown].map((jobId) => ({ kind: "log", jobId })),
-      ...node.events.slice(seen),
-    ];
-    const fresh = await changes.until("job", async () => more(news()), signal).catch(() => []);
-    seen += fresh.length - grown.size;
+  let seen = after;
+  const takeNews = async () => {
+    const events = node.events.slice(seen);
+    const news = [...[...grown].map((jobId) => ({ kind: "log", jobId })), ...events];
+    seen += events.length;
     grown.clear();
-    for (const event of fresh) yield `${JSON.stringify(event)}\n`;
+    return more(news);
+  };
+  try {
+    while (!signal.aborted) {
+      const fresh = await changes.until("job", takeNews, signal).catch(() => []);
+      for (const event of fresh) yield `${JSON.stringify(event)}\n`;
+    }
+  } finally {
+    node.readers.delete(grown);
   }
-  node.readers.delete(grown);
 }
 
 /** Where its last lines begin, of which each has its end. */
