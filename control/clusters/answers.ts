@@ -1,7 +1,7 @@
 import type { Health } from "../../contract/agent-shapes.ts";
 import type { Lifecycle } from "../../contract/lifecycle-shapes.ts";
 
-/** How long a round may wait for the slowest node: so old are the answers of the others then. */
+/** How long a round may wait for the slowest node, and so the greatest age of the answers of the others. */
 export const healthTimeoutMs = 2_000;
 
 interface Answer {

@@ -9,7 +9,7 @@ import { patienceMs, silentMs } from "./log-copies.ts";
 import { tellWait } from "./move.ts";
 import { type JobTask, submissionOf } from "./schema.ts";
 
-/** What takes less is not told as a wait. */
+/** A wait for the cluster is told only where the status of the task has not changed for this long. */
 const longMs = 10_000;
 
 /**

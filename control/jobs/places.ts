@@ -92,7 +92,7 @@ async function findLacking(
     const room = await roomIn[queue](ctx, tx);
     return room > 0 && (await countAhead(tx, { queue, ...place }, room)) < room;
   };
-  // The only task of a job knows by itself.
+  // Only a job with several tasks may have begun with another one.
   const isBegun = task.begunAt !== null || (job.execution !== null && (await hasBegun(tx, job.id)));
   if (!isBegun && !(await hasRoom("job"))) return "job";
   return task.launchingAt !== null || (await hasRoom("launch")) ? undefined : "launch";

@@ -148,7 +148,7 @@ export interface Outcome {
   readonly to: ManagedJobStatus;
   readonly reason: string;
   readonly change?: TaskChange;
-  /** What comes next is not before something else wakes the task. */
+  /** Something else wakes the task once there is a next step to take. */
   readonly isWoken?: boolean;
 }
 

@@ -72,7 +72,7 @@ export interface FakeNode {
   readonly readers: Set<Set<number>>;
   /** How many follow the logs of its jobs now. */
   followers: number;
-  /** Its agent is of before: it does not tell of logs that grow. */
+  /** Its agent is an older one, which does not tell when logs grow. */
   isOld: boolean;
 }
 
