@@ -78,10 +78,11 @@ export async function* streamEvents(
       await changes.until(keys.events, hasNews, signal);
       if (isBeat) yield "\n";
       isBeat = false;
-      for (const jobId of reader.grown) {
-        reader.grown.delete(jobId);
+      // What grows while these are sent comes after the events.
+      const grown = [...reader.grown];
+      reader.grown.clear();
+      for (const jobId of grown)
         yield `${JSON.stringify({ kind: "log", jobId } satisfies LogGrowth)}\n`;
-      }
       for (const event of listEvents(journal, reader.heard)) {
         yield `${JSON.stringify(event)}\n`;
         // Whoever asks for more has sent what it got.
