@@ -9,7 +9,7 @@ import {
 import { jobMachine } from "../../contract/statuses.ts";
 import { type Agent, keys } from "../context.ts";
 import { jobVariables } from "../environment.ts";
-import { addEvent } from "../events.ts";
+import { addEvent, tellGrowth } from "../events.ts";
 import { logOf, makeFolder } from "../folders.ts";
 import { countActivity } from "../idle.ts";
 import { transaction } from "../journal.ts";
@@ -97,7 +97,7 @@ export function startNextJob(agent: Agent): number | undefined {
 /** Leads a started job to its end by what its ranks do, this node's and those that are reported. */
 export async function driveJob(agent: Agent, id: number): Promise<void> {
   const { journal } = agent;
-  await using _logs = keepLogsSmall(agent, id);
+  await using _logs = keepLogsSmall(agent, id, () => tellGrowth(agent, id));
   using merging = getJob(agent, id).nodes > 1 ? mergeLogs(agent, id) : undefined;
   const look = async () => {
     const step = decide(getJob(agent, id), listParts(journal, id));

@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { recordGrowth } from "../../common/log-growth.ts";
 import { jobLogGap, usualLogBytes } from "../../contract/job-log.ts";
 import { type Agent, keys } from "../context.ts";
-import { tellGrowth } from "../events.ts";
 import { logOf, rankLogOf } from "../folders.ts";
 import { resumeRewrite } from "../hooks/log-rewrite.ts";
 import { leaveOut } from "../hooks/log-size.ts";
@@ -15,13 +14,17 @@ const lookEveryMs = 1_000;
 /**
  * Keeps the logs that this node has of a job within their size. Disposing of it does so once more. On a
  * worker this does not wait for the head: one that was away for longer than the log is large learns what
- * was left out.
+ * was left out. `grew` is called when the job's log on this node has grown, at most once a second.
  */
-export function keepLogsSmall(agent: Agent, id: number): AsyncDisposable {
+export function keepLogsSmall(
+  agent: Agent,
+  id: number,
+  grew: () => void = () => {},
+): AsyncDisposable {
   const atMostBytes = findSpec(agent.journal, id)?.limits.logBytes ?? usualLogBytes;
   const over = new AbortController();
   const signal = AbortSignal.any([over.signal, agent.stopping]);
-  const keeping = keep(agent, id, atMostBytes, signal).catch((error: unknown) => {
+  const keeping = keep(agent, id, atMostBytes, grew, signal).catch((error: unknown) => {
     if (!signal.aborted)
       agent.log.warn({ jobId: id, error }, "the size of a job's logs is not limited");
   });
@@ -39,13 +42,14 @@ async function keep(
   agent: Agent,
   id: number,
   atMostBytes: number,
+  grew: () => void,
   signal: AbortSignal,
 ): Promise<never> {
   const path = logOf(agent, id);
   resumeRewrite(path);
   for (let size = 0; ; ) {
     size = await untilLarger(agent, path, size, signal);
-    tellGrowth(agent, id);
+    grew();
     await sleep(lookEveryMs, undefined, { signal });
     await trimLogs(agent, id, atMostBytes);
   }

@@ -3,7 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, test } from "node:test";
 import { findTree } from "../../../common/process-tree.ts";
-import { until } from "../../helpers/agent.ts";
+import { eventsOf, until } from "../../helpers/agent.ts";
 import { startCluster, startPair } from "../../helpers/relay.ts";
 
 const [head, worker] = await startCluster({ after });
@@ -26,6 +26,24 @@ test("no rank runs before all are set up; the log on the head names every line's
     "(head, rank=0) 0 of 2 10.0.0.1 10.0.0.2 10.0.0.1",
     "(worker1, rank=1) 1 of 2 10.0.0.1 10.0.0.2 10.0.0.1",
   ]);
+});
+
+test("readers of events are told that a log has grown where its job is led, and on no other node", async () => {
+  const { lastSeq } = await worker.call("health", {});
+  const { body } = await worker.open("events", { after: lastSeq });
+  const gate = join(worker.home, "gate-of-growth");
+  const { id } = await head.submit(`echo here; until [ -e ${gate} ]; do sleep 0.05; done`, {
+    nodes: 2,
+  });
+  await until(async () => (await head.log(id)).includes("rank=1) here") || undefined);
+  writeFileSync(gate, "");
+  const kinds = new Set<string>();
+  for await (const { jobId, kind, status } of eventsOf(body)) {
+    if (jobId === id) kinds.add(kind);
+    if (jobId === id && status === "ENDED") break;
+  }
+
+  assert.deepEqual(kinds, new Set(["part"]));
 });
 
 test("one rank that fails ends the others, and the job says which it was", async () => {
