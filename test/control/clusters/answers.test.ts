@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Health } from "../../../contract/agent-shapes.ts";
+import { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import {
   type Answers,
   healthOf,
   healthTimeoutMs,
   noteHealth,
+  noteLifecycle,
 } from "../../../control/clusters/answers.ts";
 import { testWorld } from "../../helpers/world.ts";
 
@@ -45,4 +47,35 @@ test("an answer is taken for the health of a node once, and only for a short tim
   noteHealth(answers, 0, before);
   now += healthTimeoutMs;
   assert.equal(await look(), asked);
+});
+
+const aLifecycle = Lifecycle.parse({
+  ...{ id: "l1", revision: 1, events: ["stop"], cause: "user", because: "stop by ann" },
+  ...{ status: "HOOKS", deadlineAt: null, startedAt: 1, endedAt: null },
+  ...{ hooks: 0, runs: [], logs: [] },
+});
+
+const notes = [
+  { what: "one under way is that of the node", told: aLifecycle, is: aLifecycle },
+  { what: "one that has ended leaves none", told: { ...aLifecycle, endedAt: 1 }, is: null },
+];
+
+for (const { what, told, is } of notes)
+  test(`of the lifecycles that answer an action, ${what}`, async () => {
+    const answers: Answers = new Map();
+    noteHealth(answers, 0, { ...aHealth(1), lifecycle: aLifecycle });
+
+    noteLifecycle(answers, 0, told);
+
+    const { pid, lifecycle } = await healthOf(answers, 0, async () => aHealth(2));
+    assert.deepEqual([pid, lifecycle], [1, is]);
+  });
+
+test("a lifecycle says nothing of a node whose health is not known", async () => {
+  const answers: Answers = new Map();
+  const asked = aHealth(2);
+
+  noteLifecycle(answers, 0, aLifecycle);
+
+  assert.equal(await healthOf(answers, 0, async () => asked), asked);
 });
