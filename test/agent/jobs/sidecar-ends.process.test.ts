@@ -10,6 +10,7 @@ import { aSidecar, leftOf, listBehind, serve, submitBehind } from "./sidecars.ts
 
 const agent = await startAgent({ after }, { cpus: 8 });
 const key = "k1";
+const modelServer = join(import.meta.dirname, "../../fixtures/model-server.mjs");
 
 test("the exit code behind a sidecar is the job's, and its log is the script's alone", async () => {
   const { id } = await submitBehind(agent, await aSidecar(key), "echo out; echo err >&2; exit 7");
@@ -33,8 +34,8 @@ test("cancelling ends a server and its sidecar, and lets a server that heeds TER
 });
 
 test("cancelling lets a sidecar answer what is under way before its server is told to end", async (t) => {
-  const server = join(import.meta.dirname, "../../fixtures/model-server.mjs");
-  const job = await submitBehind(agent, await aSidecar(key), `${process.execPath} ${server}; echo`);
+  const run = `${process.execPath} ${modelServer}; echo`;
+  const job = await submitBehind(agent, await aSidecar(key), run);
   await until(async () => (await job.statusOf(key, "/health")) === 200 || undefined);
   const client = openModelClient(`http://127.0.0.1:${job.sidecar.listen.port}`, key);
   t.after(() => client.close());
@@ -62,6 +63,27 @@ test("a server that ignores TERM is killed with its sidecar", async () => {
 
   assert.deepEqual(leftOf(agent, job.id), []);
   assert.equal(await job.statusOf(key), 0);
+});
+
+test("a sidecar that does not end has half of the time, and only then is its server told to", async (t) => {
+  const server = `${process.execPath} ${modelServer}`;
+  const run = `trap "echo got SIGTERM" TERM; ${server} & wait; wait`;
+  const job = await submitBehind(agent, await aSidecar(key), run);
+  await until(async () => (await job.statusOf(key, "/health")) === 200 || undefined);
+  const client = openModelClient(`http://127.0.0.1:${job.sidecar.listen.port}`, key);
+  t.after(() => client.close());
+  const tokens = client.tokens(join(agent.home, "gate-that-stays-closed"));
+  await tokens.next();
+  const graceMs = 8_000;
+  const begunAt = performance.now();
+
+  await agent.call("cancelJob", { id: job.id, graceMs });
+
+  const tookMs = performance.now() - begunAt;
+  assert.ok(tookMs >= graceMs / 2 && tookMs < graceMs, `it took ${tookMs} ms`);
+  assert.deepEqual(leftOf(agent, job.id), []);
+  assert.match(await agent.log(job.id), /^got SIGTERM$/m);
+  await assert.rejects(tokens.next());
 });
 
 test("a killed agent finds its job behind the sidecar again, which serves all the while", async (t) => {
