@@ -8,6 +8,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Pool } from "undici";
 import { endTree } from "../../common/end-processes.ts";
 import {
+  bareStream,
   type GivenInputOf,
   type Operation,
   type OutputOf,
@@ -101,7 +102,7 @@ export async function startAgent(t: Cleaner, options: Options = {}): Promise<Tes
   let process = await begin();
 
   const agent: TestAgent = {
-    ...clientOver(pool),
+    ...clientOver(t, pool),
     home,
     get pid() {
       return process.pid ?? 0;
@@ -158,10 +159,10 @@ const openPool = (socketPath: string): Pool =>
 export function agentClient(t: Cleaner, socket: string): AgentClient {
   const pool = openPool(socket);
   t.after(() => pool.destroy());
-  return clientOver(pool);
+  return clientOver(t, pool);
 }
 
-function clientOver(pool: Pool): AgentClient {
+function clientOver(t: Cleaner, pool: Pool): AgentClient {
   async function send(row: Operation, input: unknown, bytes?: Uint8Array | Readable) {
     const { method, path, body } = toHttpCall(row, input as Record<string, unknown>);
     const sent = bytes ?? (body === undefined ? null : JSON.stringify(body));
@@ -174,10 +175,20 @@ function clientOver(pool: Pool): AgentClient {
     call: async (name, input, bytes) =>
       (await (await send(agentOperations[name], input, bytes)).body.json()) as never,
     async open(name, input, bytes) {
-      const { headers, body } = await send(agentOperations[name], input, bytes);
+      const row: Operation = agentOperations[name];
+      if (row.staysOpen) return openBare(t, pool, row, input);
+      const { headers, body } = await send(row, input, bytes);
       return { headers: headers as Record<string, string>, body };
     },
   };
+}
+
+/** Opens a stream without HTTP around it, as control does. */
+async function openBare(t: Cleaner, pool: Pool, row: Operation, input: unknown) {
+  const { method, path } = toHttpCall(row, input as Record<string, unknown>);
+  const { socket } = await pool.upgrade({ method, path, protocol: bareStream });
+  t.after(async () => void socket.destroy());
+  return { headers: {}, body: socket.on("error", () => {}) };
 }
 
 /** Everything a stream brings, as text. */
