@@ -72,7 +72,7 @@ async function listFree(db: Queries) {
 
 async function listShortages(
   db: Queries,
-  { infra = "ssh", container }: Need = {},
+  { infra = "ssh", container, nodes: count = 1 }: Need = {},
 ): Promise<string[]> {
   const taken = await store.listTaken(db);
   const nodes = await store.listNodes(db);
@@ -81,18 +81,20 @@ async function listShortages(
   );
   return [...Map.groupBy(asked, ({ pool }) => pool)].flatMap(([pool, own]) => {
     const free = own.filter((host) => isReady(host) && !taken.has(host.machine));
+    const isOne = infra === `ssh/${pool}/${own[0]?.name}`;
+    const [place, none] = isOne ? [infra, "the host is not free"] : [`ssh/${pool}`, noneFree];
     if (free.length === 0)
-      return [`ssh/${pool}: no host is free`, ...own.map((host) => howIs(host, nodes))].join(
-        "\n  ",
-      );
-    return !container || free.some(({ facts }) => facts?.containers)
-      ? []
-      : withoutEngine(pool, free);
+      return [`${place}: ${none}`, ...own.map((host) => howIs(host, nodes))].join("\n  ");
+    const lacking = container ? free.filter(({ facts }) => !facts?.containers) : [];
+    const isShort = lacking.length > 0 && free.length - lacking.length < count;
+    return isShort ? [`${place}: ${withoutEngine(lacking)}`] : [];
   });
 }
 
-function withoutEngine(pool: string, free: readonly Host[]): string {
+const noneFree = "no host is free";
+
+function withoutEngine(free: readonly Host[]): string {
   const names = free.slice(0, namedAtMost).map(({ name }) => name);
   const more = free.length > namedAtMost ? ", ..." : "";
-  return `ssh/${pool}: no free host (${names.join(", ")}${more}) has docker or podman for its user; ${howToRunContainers}`;
+  return `free hosts without docker or podman for their user: ${names.join(", ")}${more}; ${howToRunContainers}`;
 }

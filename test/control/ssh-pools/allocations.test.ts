@@ -69,15 +69,18 @@ test("free hosts without docker and podman are told of to tasks that name an ima
   assert.deepEqual(await book.listShortages(need), []);
   assert.deepEqual(await book.listShortages({ infra: "ssh/lab/b" }), []);
 
-  const lacking = (names: string) =>
-    `ssh/lab: no free host (${names}) has docker or podman for its user; ` +
+  const lacking = (names: string, place = "ssh/lab") =>
+    `${place}: free hosts without docker or podman for their user: ${names}; ` +
     "install docker or podman there, and let this user use it (`docker version`, `podman version`)";
-  assert.deepEqual(await book.listShortages({ ...need, infra: "ssh/lab/b" }), [lacking("b")]);
+  assert.deepEqual(await book.listShortages({ ...need, infra: "ssh/lab/b" }), [
+    lacking("b", "ssh/lab/b"),
+  ]);
+  assert.deepEqual(await book.listShortages({ ...need, nodes: 2 }), [lacking("a, b")]);
   await book.claim(aClaim("c1", 1), (hosts) => hosts.filter(({ name }) => name === "c"));
   assert.deepEqual(await book.listShortages(need), [lacking("a, b")]);
   assert.match(
     String(await book.listShortages({ infra: "ssh/lab/c" })),
-    /no host is free\n {2}c: /,
+    /^ssh\/lab\/c: the host is not free\n {2}c: node 0 of c1/,
   );
 });
 
