@@ -70,6 +70,14 @@ test("control is not installed where callers would speak plain HTTP to it", { sk
   assert.match(stderr, /set tls.secretName, or proxyAddresses/);
 });
 
+test("control may label nodes only where it reads them", { skip }, () => {
+  const rbac = { labelNodes: true, readNodes: false };
+  const { status, stderr } = helm(["template", "release", chart], { ...withTls, rbac });
+
+  assert.notEqual(status, 0);
+  assert.match(stderr, /rbac.labelNodes needs rbac.readNodes/);
+});
+
 test("a value that the chart does not have is refused by name", { skip }, () => {
   const { status, stderr } = helm(["template", "release", chart], { ...withTls, replicas: 3 });
 
