@@ -91,7 +91,7 @@ export const Settings = z.object({
     .min(-1)
     .default(30)
     .describe(
-      "How long deleted clusters, ended services, and ended managed jobs with their logs are remembered; a negative number keeps them forever.",
+      "How long deleted clusters, ended services, and ended managed jobs with their logs are kept; a negative number keeps them forever.",
     ),
   lastLogJobs: z.coerce
     .number()

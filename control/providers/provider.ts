@@ -196,7 +196,10 @@ export interface Provider {
   /** Whether it may offer what is needed once nothing is taken or away. Absent where `offers` says that. */
   readonly couldOffer?: (need: Need) => Promise<boolean>;
 
-  /** What it has, at the place of a need if one is given, and cannot give for it now, and why; absent where there is no such thing. */
+  /**
+   * Why machines that it has cannot be given away now: a text for each place, or only for the place of a need.
+   * Absent where machines are made for each cluster.
+   */
   readonly shortages?: (need?: Need) => Promise<string[]>;
 
   /** What `infra` may name of it; empty while it has nothing to give, to whomever. Absent is its name. */
