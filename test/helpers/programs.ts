@@ -30,8 +30,8 @@ export interface TestControl {
   readonly pid: number;
   /** What its services may listen on. */
   readonly ports: OwnPorts;
-  /** Starts it again on the same home and port, with the code of this checkout. */
-  start(): Promise<void>;
+  /** Starts it again on the same home and port, with the code of this checkout; settings are added to those it has. */
+  start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** Ends it alone; answers its exit code, null when the signal killed it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
   /** Runs the real command line to its end. */
@@ -96,8 +96,8 @@ async function openControl(
     get pid() {
       return process.pid ?? 0;
     },
-    async start() {
-      const samePort = { ...env, OUTRIGGER_PORT: String(port) };
+    async start(settings) {
+      const samePort = { ...env, ...settings, OUTRIGGER_PORT: String(port) };
       ({ process, port } = await startProcess(home, controlArgs(), samePort));
     },
     async end(signal) {
