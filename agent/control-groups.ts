@@ -117,16 +117,23 @@ export function makeGroups(
   }
 }
 
-/** How many processes of some control groups were killed because a group exceeded its memory. */
+/** How many processes of some control groups were killed for lack of memory. */
 export function countMemoryKills(groups: readonly string[]): number {
-  const files = groups.flatMap((group) =>
-    ["memory.events", "memory.oom_control"].map((name) => join(group, name)),
-  );
-  const counts = files
-    .filter((file) => existsSync(file))
-    .map((file) => /^oom_kill (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1] ?? 0);
+  const texts = groups.flatMap((group) => readEither(group, "memory.events", "memory.oom_control"));
+  const counts = texts.map((text) => /^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
   return counts.reduce((sum: number, count) => sum + Number(count), 0);
 }
+
+/** Whether the memory of a control group, or of one above it, is limited. Version 1 has a huge number for no limit. */
+export function isMemoryLimited(group: string): boolean {
+  const limits = readEither(group, "memory.max", "memory.limit_in_bytes");
+  if (limits.some((limit) => Number(limit) < 2 ** 60)) return true;
+  return group !== dirname(group) && isMemoryLimited(dirname(group));
+}
+
+/** What files of a control group say, by version; nothing once the group is removed. */
+const readEither = (group: string, ...names: readonly string[]): string[] =>
+  names.flatMap((name) => ifThere(() => readFileSync(join(group, name), "utf8")) ?? []);
 
 /**
  * How many processes and threads one job may have where nothing else is asked: three quarters of what
@@ -164,11 +171,12 @@ function findOwn(cgroup: string, mountinfo: string, controller: string): string 
   return own !== undefined && isWritable(own) ? own : undefined;
 }
 
-/** The control group that limits the memory of a process; none where that cannot be told. */
+/** The control group that limits the memory of a process; none where there is no limit, or that cannot be told. */
 export function memoryGroupsOf(pid: number): string[] {
   const mountinfo = readFileSync("/proc/self/mountinfo", "utf8");
   const cgroup = ifThere(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "";
-  return [findGroup(cgroup, mountinfo, "memory") ?? findGroup(cgroup, mountinfo, "") ?? []].flat();
+  const group = findGroup(cgroup, mountinfo, "memory") ?? findGroup(cgroup, mountinfo, "");
+  return group !== undefined && isMemoryLimited(group) ? [group] : [];
 }
 
 function findGroup(cgroup: string, mountinfo: string, controller: string): string | undefined {

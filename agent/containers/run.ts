@@ -35,8 +35,8 @@ export async function runOnNode(agent: Agent, given: Given, signal: AbortSignal)
   const outcome = await runScript({ ...script, ...wrapped, kept, isContained }, signal);
   if (container === undefined) return outcome;
   if ("code" in outcome)
-    return outcome.code !== 0 && isOutOfMemory(container)
-      ? { ...outcome, why: "its container ran out of memory, and a process in it was killed" }
+    return outcome.code > signalled && isOutOfMemory(container)
+      ? { ...outcome, why: "a process in its container was killed for lack of memory" }
       : outcome;
   const lost = outcome.begun ? await whyEnded(container) : undefined;
   return lost === undefined ? outcome : { lost, begun: true };
@@ -47,6 +47,9 @@ interface Entered extends Container {
   readonly memoryGroups: readonly string[];
   readonly kills: number;
 }
+
+/** A shell adds the number of the signal that ended what it ran. */
+const signalled = 128;
 
 const isOutOfMemory = ({ memoryGroups, kills }: Entered): boolean =>
   countMemoryKills(memoryGroups) > kills;

@@ -7,6 +7,7 @@ import {
   countMemoryKills,
   findGroupPlaces,
   groupsOf,
+  isMemoryLimited,
   makeGroups,
 } from "../../agent/control-groups.ts";
 
@@ -91,4 +92,20 @@ test("the limits of a job are written where its hierarchy has them", () => {
 
   writeFileSync(join(apart, "memory.oom_control"), "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n");
   assert.equal(countMemoryKills(groups), 2);
+});
+
+test("memory is limited by a group or one above it, and a huge number is no limit", () => {
+  const group = aGroup("limits/scope/container");
+  writeFileSync(join(group, "memory.max"), "max\n");
+  writeFileSync(join(group, "memory.limit_in_bytes"), "9223372036854771712\n");
+  assert.equal(isMemoryLimited(group), false);
+
+  writeFileSync(join(group, "../memory.max"), "67108864\n");
+  assert.equal(isMemoryLimited(group), true);
+});
+
+test("a group that is removed while its kills are counted had none", () => {
+  const group = aGroup("removed");
+  mkdirSync(join(group, "memory.events"));
+  assert.equal(countMemoryKills([group]), 0);
 });

@@ -135,8 +135,10 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
 
     await put(agent, engine.image, { runOptions: ["--memory=64m"] });
     // A shell of its own, so that something is left to tell.
-    const killed = await reasonOf(`bash -c "${grow.replaceAll("$", "\\$")}"; exit $?`);
-    assert.match(killed, /^FAILED: .*its container ran out of memory/);
+    const grown = `bash -c "${grow.replaceAll("$", "\\$")}"`;
+    const killed = await reasonOf(`${grown}; exit $?`);
+    assert.match(killed, /^FAILED: .*a process in its container was killed for lack of memory/);
+    assert.doesNotMatch(await reasonOf(`${grown}; exit 3`), /its container/);
     assert.doesNotMatch(await reasonOf("kill -9 $$"), /its container/);
     await put(agent, engine.image);
   });
