@@ -43,6 +43,9 @@ export const lifecyclesFolderOf = ({ config }: Pick<Agent, "config">): string =>
 export const lifecycleFolderOf = (agent: Pick<Agent, "config">, id: string): string =>
   join(lifecyclesFolderOf(agent), id);
 
+/** What the script of a hook is called in its folder. */
+export const hookScript = "hook";
+
 /** Where the script of an entry, its claim and its exit code lie. */
 export const hookFolderOf = (agent: Pick<Agent, "config">, id: string, index: number): string =>
   join(lifecycleFolderOf(agent, id), String(index));

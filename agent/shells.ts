@@ -38,9 +38,21 @@ export async function openShell(
     fail("ValueError", "the first line must say what the shell runs");
   if (agent.shells.size >= shellsAtMost)
     fail("ConflictError", `${shellsAtMost} shells are open on this node; close one of them`);
-  const settings = findSettings(agent);
-  const container = settings && (await openContainer(agent, settings));
   const id = randomUUID();
+  const begin = (container?: Container) => beginShell(agent, id, start, container);
+  const settings = findSettings(agent);
+  const { child, end } = settings ? await openContainer(agent, settings, begin) : begin();
+  const output = new PassThrough().on("error", () => {});
+  void lead(child, output, AbortSignal.any([gone, agent.stopping]), end)
+    .catch((error: unknown) => output.destroy(error as Error))
+    .finally(() => noteShell(agent, () => agent.shells.delete(id)));
+  void feed(child, frames).catch(() => child.stdin?.destroy());
+  agent.log.info({ shell: id, terminal: start.terminal !== null }, "shell opened");
+  return output;
+}
+
+/** Starts a shell, here or in a container; `end` ends all that it started. */
+function beginShell(agent: Agent, id: string, start: ShellStart, container: Container | undefined) {
   const folder = join(agent.config.agentFolder, "..", "shells", id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const signs = signsOf(agent, markOf(folder));
@@ -49,17 +61,11 @@ export async function openShell(
   const root = findProcess(child.pid ?? 0);
   const tree = { ...signs, roots: root === undefined ? [] : [root] };
   noteShell(agent, () => agent.shells.add(id));
-  const output = new PassThrough().on("error", () => {});
   const end = async () => {
     await endTree(tree, graceMs);
     rmSync(folder, { recursive: true, force: true });
   };
-  void lead(child, output, AbortSignal.any([gone, agent.stopping]), end)
-    .catch((error: unknown) => output.destroy(error as Error))
-    .finally(() => noteShell(agent, () => agent.shells.delete(id)));
-  void feed(child, frames).catch(() => child.stdin?.destroy());
-  agent.log.info({ shell: id, terminal: start.terminal !== null }, "shell opened");
-  return output;
+  return { child, end };
 }
 
 function noteShell({ changes }: Agent, note: () => void): void {

@@ -11,6 +11,7 @@ import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
 import { bindsOf, lacksMounts } from "./binds.ts";
 import { ask, engineOf } from "./engine.ts";
+import { isInUse } from "./use.ts";
 import { firstProcess, gpuWords, prepare, removal } from "./words.ts";
 
 /** A container that runs. */
@@ -43,14 +44,22 @@ export const findSettings = (agent: Pick<Agent, "config">): ContainerSettings | 
 export const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
   writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
 
-/** Has the container run as it is, or makes it anew where it is gone. */
-export const openContainer = (agent: Agent, settings: ContainerSettings): Promise<Running> =>
+/**
+ * Has the container run as it is, or makes it anew where it is gone. Answers what `enter` does, which
+ * notes that something is about to begin there: from then on it is not started again.
+ */
+export const openContainer = <T>(
+  agent: Agent,
+  settings: ContainerSettings,
+  enter: (container: Running) => T,
+): Promise<T> =>
   inTurn(agent, async () => {
     const engine = engineOf(agent);
     const found = await inspect(engine, nameOf(agent));
     const id = found?.id ?? (await make(agent, engine, settings)).id;
-    if (found !== undefined && !(await refresh(agent, engine, found))) return { engine, ...found };
-    return { engine, id, pid: 0, ...(await inspect(engine, id)) };
+    const isAsFound = found !== undefined && !(await refresh(agent, engine, found));
+    const now = isAsFound ? found : await inspect(engine, id);
+    return enter({ engine, id, pid: 0, ...now });
   });
 
 /**
@@ -80,16 +89,13 @@ export const renewContainer = (
 
 /**
  * Starts a container unless it runs, and starts it again where it does not see a bucket that was mounted since; false
- * where it stays as it is, as one does that something runs in.
+ * where it stays as it is, as one does that is in use. `docker top` cannot tell that: it does not list processes in
+ * other control groups, and nothing of what is about to begin.
  */
 async function refresh(agent: Agent, engine: Engine, { id, pid, isRunning }: Found) {
-  if (isRunning && !(await lacksMounts(agent, pid))) return false;
-  // Not every rootless docker can tell.
-  const top = isRunning ? await ask(engine, ["top", id]).catch(() => undefined) : "";
-  // A heading, and the two processes that wait for its end.
-  const isInUse = top === undefined || top.split("\n").length > 3;
-  if (!isInUse) await ask(engine, ["restart", "-t", "0", id]);
-  return !isInUse;
+  if (isRunning && (isInUse(agent, id) || !(await lacksMounts(agent, pid)))) return false;
+  await ask(engine, ["restart", "-t", "0", id]);
+  return true;
 }
 
 /** Why a container does not run any more; undefined where it does. */

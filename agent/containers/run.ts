@@ -1,7 +1,4 @@
-import { readlinkSync, rmSync, symlinkSync } from "node:fs";
-import { join } from "node:path";
 import { toAppError } from "../../common/errors.ts";
-import { unlessMissing } from "../../common/files.ts";
 import type { JobSidecar } from "../../contract/agent-shapes.ts";
 import type { Agent } from "../context.ts";
 import { countMemoryKills, memoryGroupsOf } from "../control-groups.ts";
@@ -11,6 +8,7 @@ import { isBegun, type Outcome, runScript, type Script } from "../process.ts";
 import { type Container, findSettings, openContainer, whyEnded } from "./container.ts";
 import { engineOf } from "./engine.ts";
 import { enterContainer } from "./enter.ts";
+import { dropNote, noteContainer, readNote } from "./use.ts";
 
 /** A script, and the sidecar that it is to run behind. */
 interface Given extends Omit<Script, "through" | "isContained" | "kept"> {
@@ -61,16 +59,13 @@ async function containerFor(
 ): Promise<Entered | undefined> {
   const settings = findSettings(agent);
   if (settings === undefined) return undefined;
-  const link = join(script.folder, `${script.name}.container`);
-  const text = isBegun(script) ? unlessMissing(() => readlinkSync(link)) : undefined;
-  if (text !== undefined) {
-    const [id = "", kills, ...memoryGroups] = text.split(" ");
-    return { engine: engineOf(agent), id, kills: Number(kills), memoryGroups };
-  }
-  const container = await openContainer(agent, settings);
-  const memoryGroups = memoryGroupsOf(container.pid);
-  const kills = countMemoryKills(memoryGroups);
-  rmSync(link, { force: true });
-  symlinkSync([container.id, kills, ...memoryGroups].join(" "), link);
-  return { ...container, kills, memoryGroups };
+  const [id, kills, ...memoryGroups] = (isBegun(script) && readNote(script)) || [];
+  if (id !== undefined) return { engine: engineOf(agent), id, kills: Number(kills), memoryGroups };
+  dropNote(script);
+  return openContainer(agent, settings, (container) => {
+    const memoryGroups = memoryGroupsOf(container.pid);
+    const kills = countMemoryKills(memoryGroups);
+    noteContainer(script, container.id, kills, ...memoryGroups);
+    return { ...container, kills, memoryGroups };
+  });
 }

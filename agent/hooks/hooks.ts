@@ -7,7 +7,7 @@ import { timeoutExitCode } from "../../contract/hooks.ts";
 import { runOnNode } from "../containers/run.ts";
 import { type Agent, keys } from "../context.ts";
 import { hookEnvironmentOf, hookMarkOf } from "../environment.ts";
-import { hookFolderOf } from "../folders.ts";
+import { hookFolderOf, hookScript } from "../folders.ts";
 import { getRow, writeLifecycle } from "../lifecycles/lifecycles.ts";
 import type { Ending, Run } from "../lifecycles/row.ts";
 import { findLifecycleSpec } from "../lifecycles/store.ts";
@@ -17,8 +17,6 @@ import { findNode } from "../node.ts";
 import { forgo, listRoots, type Outcome, signsOf } from "../process.ts";
 import { untilDue } from "../timer.ts";
 import { hookLogOf } from "./logs.ts";
-
-const scriptName = "hook";
 
 /** How a hook ended. */
 export type HookEnd = Pick<Run, "status" | "exitCode" | "reason">;
@@ -44,12 +42,12 @@ export async function leadHook(agent: Agent, id: string, index: number): Promise
 
 /** A hook that was RUNNING in another boot begins no second time, whatever of it is on disk. */
 export const forgoHook = (agent: Agent, id: string, index: number, bootId: string): void =>
-  forgo(hookFolderOf(agent, id, index), scriptName, bootId);
+  forgo(hookFolderOf(agent, id, index), hookScript, bootId);
 
 /** Every process that a hook began with or left. */
 function hookTreeOf(agent: Agent, id: string, index: number): Tree {
   const folder = hookFolderOf(agent, id, index);
-  return { ...signsOf(agent, hookMarkOf(folder)), roots: listRoots(folder, [scriptName]) };
+  return { ...signsOf(agent, hookMarkOf(folder)), roots: listRoots(folder, [hookScript]) };
 }
 
 /** Ends whatever a hook left; resolves once all that it wrote is in the log. Answers who was left. */
@@ -61,7 +59,7 @@ export async function endHook(
   signal: AbortSignal = agent.stopping,
 ): Promise<Survivor[]> {
   const left = await endTree(hookTreeOf(agent, id, index), graceMs, signal);
-  await untilWritten(hookFolderOf(agent, id, index), [scriptName], () => left.length > 0, signal);
+  await untilWritten(hookFolderOf(agent, id, index), [hookScript], () => left.length > 0, signal);
   return left;
 }
 
@@ -110,7 +108,7 @@ async function runHookScript(
     : { workdir: baseEnv["HOME"] ?? "/", workdirLink: null };
   const logFile = outputOf(agent, id, run);
   const signs = signsOf(agent, hookMarkOf(folder));
-  const script = { name: scriptName, folder, text, env, logFile };
+  const script = { name: hookScript, folder, text, env, logFile };
   return runOnNode(agent, { ...script, ...signs, ...where }, signal);
 }
 

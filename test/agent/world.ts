@@ -55,7 +55,7 @@ export function aWorld(
     },
     openNext() {
       const next = aHome();
-      cpSync(home, next, { recursive: true });
+      cpSync(home, next, { recursive: true, verbatimSymlinks: true });
       return openAt(next);
     },
   };
