@@ -25,6 +25,8 @@ export async function runOnNode(agent: Agent, given: Given, signal: AbortSignal)
     begun: false,
   }));
   if (container && "lost" in container) return container;
+  // It may have been cancelled while its container was started.
+  signal.throwIfAborted();
   const plain = { env, through: [] };
   const inside =
     container === undefined ? plain : enterContainer(agent, container, { ...script, env });

@@ -1,5 +1,13 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -49,7 +57,7 @@ async function startNode(name: "docker" | "podman") {
   return { name, engine, agent };
 }
 
-function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>): void {
+function inContainersOf({ name, engine, agent }: Awaited<ReturnType<typeof startNode>>): void {
   test("a job runs in the image, with its environment, home, shell settings and exit code", async () => {
     const run = [
       "pwd",
@@ -108,6 +116,29 @@ function inContainersOf({ engine, agent }: Awaited<ReturnType<typeof startNode>>
     assert.equal(status, "CANCELLED");
     assert.match(await agent.log(id), /^ready\n(Terminated\n)?saved$/m);
     assert.deepEqual(findBearers(mark), []);
+  });
+
+  test("a job that is cancelled while its container is looked for does not begin", async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "slow-"));
+    t.after(() => rmSync(folder, { recursive: true }));
+    const [slow, asked] = [join(folder, "slow"), join(folder, "asked")];
+    const wait = `[ "$1" != container ] || { touch ${asked}; while [ -e ${slow} ]; do sleep 0.05; done; }`;
+    const PATH = process.env["PATH"] ?? "";
+    const program = join(folder, name);
+    const rest = `PATH='${PATH}' exec ${name} "$@"`;
+    writeFileSync(program, `#!/bin/sh\n${wait}\n${rest}\n`, { mode: 0o755 });
+    const waiting = await startAgent(t, { env: { ...engine.env, PATH: `${folder}:${PATH}` } });
+    await put(waiting, engine.image, { clusterId: "51deca" });
+    rmSync(asked);
+    writeFileSync(slow, "");
+
+    const { id } = await waiting.submit("touch ~/began");
+    await until(() => existsSync(asked) || undefined);
+    assert.equal((await waiting.call("cancelJob", { id, graceMs: 0 })).status, "CANCELLED");
+    rmSync(slow);
+    assert.equal(await outputOf(waiting, "[ -e ~/began ] || echo none"), "none\n");
+    const claim = join(waiting.home, ".outrigger/jobs", String(id), "run.claim");
+    assert.equal(existsSync(claim), false);
   });
 
   test("a job whose container ends says so, and the next one gets another", async () => {
