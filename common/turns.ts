@@ -1,19 +1,31 @@
-/** Does work as soon as it has its turn. */
-export type Turns = <T>(work: () => Promise<T>) => Promise<T>;
+/** Does work as soon as it has its turn, unless the signal aborts before. */
+export type Turns = <T>(work: () => Promise<T>, signal?: AbortSignal) => Promise<T>;
 
 /** Lets so much work go on at once; what comes later waits, first come first served. */
 export function openTurns(atOnce: number): Turns {
-  const waiting: (() => void)[] = [];
+  const waiting = new Set<() => void>();
   let free = atOnce;
-  return async (work) => {
-    if (free === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+  async function wait(signal: AbortSignal | undefined): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const leave = () => {
+      if (waiting.delete(resolve)) reject(signal?.reason);
+    };
+    waiting.add(resolve);
+    signal?.addEventListener("abort", leave);
+    await promise.finally(() => signal?.removeEventListener("abort", leave));
+  }
+  return async (work, signal) => {
+    signal?.throwIfAborted();
+    if (free === 0) await wait(signal);
     else free -= 1;
     try {
+      signal?.throwIfAborted();
       return await work();
     } finally {
-      const next = waiting.shift();
+      const [next] = waiting;
       if (next === undefined) free += 1;
-      else next();
+      else waiting.delete(next);
+      next?.();
     }
   };
 }

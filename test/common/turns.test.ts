@@ -32,6 +32,26 @@ test("so much work goes on at once, and what waits begins in its order", async (
   assert.deepEqual(begun, [0, 1, 2, 3]);
 });
 
+test("whoever is aborted while it waits leaves, and its work never begins", async () => {
+  const inTurn = openTurns(1);
+  const gate = Promise.withResolvers<void>();
+  const ending = new AbortController();
+  const begun: string[] = [];
+  const first = inTurn(() => gate.promise);
+  const aborted = inTurn(async () => begun.push("aborted"), ending.signal);
+  const last = inTurn(async () => begun.push("last"), new AbortController().signal);
+
+  ending.abort();
+  await assert.rejects(aborted, { name: "AbortError" });
+  await assert.rejects(
+    inTurn(async () => begun.push("late"), ending.signal),
+    { name: "AbortError" },
+  );
+  gate.resolve();
+  await Promise.all([first, last]);
+  assert.deepEqual(begun, ["last"]);
+});
+
 test("work of one key goes on one by one, also after a failure, and keys do not wait for each other", async () => {
   const inTurn = openTurnsByKey<string>();
   const begun: string[] = [];

@@ -10,10 +10,18 @@ import { programArgs } from "../../../common/programs.ts";
 import { systemUser } from "../../../common/system-user.ts";
 import type { Config } from "../../config.ts";
 
+/** Scripts that only `look` are not held up by others; one that is `whole` is not broken off once it has begun. */
+type ScriptKind = "look" | "whole";
+
 /** Where the commands of a Slurm cluster are. */
 export interface Login {
   /** Runs bash there; answers what it printed. Throws `CloudError` with what it complained of. */
-  run(script: string, args: readonly string[], signal?: AbortSignal): Promise<string>;
+  run(
+    script: string,
+    args: readonly string[],
+    signal?: AbortSignal,
+    kind?: ScriptKind,
+  ): Promise<string>;
   /** A connection from there to a port. */
   dial(host: string, port: number): Promise<Duplex>;
   /** Control runs there, and reaches nodes by their addresses. */
@@ -40,12 +48,13 @@ export function localLogin(config: Pick<Config, "nodeEnv" | "slurmConf" | "home"
   };
   const { timeoutMs: timeout, keptBytes: maxBuffer } = limits;
   return {
-    async run(script, args, signal) {
-      const options = { env, timeout, maxBuffer, ...(signal && { signal }) };
+    async run(script, args, signal, kind) {
+      signal?.throwIfAborted();
+      const options = { env, timeout, maxBuffer, ...(signal && kind !== "whole" && { signal }) };
       return run("bash", ["-c", script, "bash", ...args], options).then(
         ({ stdout }) => stdout,
         (error: Error & { stderr?: string }) => {
-          signal?.throwIfAborted();
+          if (kind !== "whole") signal?.throwIfAborted();
           const complaint = complaintOf(error.stderr ?? "", error.message);
           throw new AppError("CloudError", complaint, {}, error);
         },

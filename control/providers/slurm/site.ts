@@ -65,12 +65,13 @@ export type OpenSite = ReturnType<typeof openSite>;
  */
 export function openSite({ name, login, forwards, scratch, controlId, epoch }: Site) {
   const notes = async () => [join(await login.folder(), `.${controlId}.`), `${epoch}`];
+  const look = (script: string, args: string[]) => login.run(script, args, undefined, "look");
   const queue = cached(queueMs, async () =>
-    readQueue(await login.run(queueScript, await notes()), controlId),
+    readQueue(await look(queueScript, await notes()), controlId),
   );
-  const nodes = cached(nodesMs, async () => readNodes(await login.run(nodesScript, [])));
+  const nodes = cached(nodesMs, async () => readNodes(await look(nodesScript, [])));
   const folders = cached(queueMs, async () => {
-    const text = await login.run(foldersScript, await notes());
+    const text = await look(foldersScript, await notes());
     return new Set(text.split("\n"));
   });
   const inTurn = openTurns(endsAtOnce);
@@ -115,11 +116,11 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     const own = await wordsOf(cluster.id);
     const program = (await login.agent(signal)).map(shellWord).join(" ");
     const scripts = [`${agentBuild} ${program}`, batchScript, nodeScript];
-    signal.throwIfAborted();
     ended.delete(cluster.id);
+    const words = [...own, ...scripts, ...options, "batch", ...own.slice(0, 1), scratch];
     // Not broken off: a submission that goes on by itself would be found too late.
     await login
-      .run(submitScript, [...own, ...scripts, ...options, "batch", ...own.slice(0, 1), scratch])
+      .run(submitScript, words, signal, "whole")
       .catch((error: unknown) => refuse(cluster.id, own, error, signal))
       .finally(() => [queue, folders].map(({ forget }) => forget()));
     prepared.add(cluster.id);

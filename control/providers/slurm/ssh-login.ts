@@ -30,8 +30,10 @@ const installMs = 25 * 60_000;
 const late = () =>
   new AppError("TimeoutError", `the login node has no agent after ${installMs} ms`);
 
-/** Scripts at once. A server lets no more than ten sessions begin on a connection. Source: sshd_config(5), MaxSessions. */
-const scriptsAtOnce = 6;
+/** A server lets no more than ten sessions begin on a connection. Source: sshd_config(5), MaxSessions. */
+const looksAtOnce = 2;
+/** Of all other scripts, which may take long. */
+const scriptsAtOnce = 4;
 
 /** A login node reached over SSH: one connection, whatever goes over it. What nodes run lies in the user's home. */
 export function sshLogin(
@@ -39,7 +41,7 @@ export function sshLogin(
   { connections, bundles, resolve }: LoginWays,
   slurmConf: string | undefined,
 ): Login {
-  const inTurn = openTurns(scriptsAtOnce);
+  const [look, inTurn] = [openTurns(looksAtOnce), openTurns(scriptsAtOnce)];
   const target = cached(targetMs, () => resolve(name));
   const facts = cached(Number.POSITIVE_INFINITY, async () => {
     const host = await probeHost(connections, await target.read());
@@ -60,11 +62,13 @@ export function sshLogin(
   ];
 
   return {
-    async run(script, args, signal) {
+    async run(script, args, signal, kind) {
       const there = await target.read();
       const asked = { what: "asking Slurm", text: [...before, script].join("\n"), args, ...limits };
-      const { code, stdout, stderr } = await inTurn(() =>
-        execOn(connections, there, asked, signal),
+      const until = kind === "whole" ? undefined : signal;
+      const { code, stdout, stderr } = await (kind === "look" ? look : inTurn)(
+        () => execOn(connections, there, asked, until),
+        signal,
       );
       if (code === 0) return stdout;
       return fail("CloudError", complaintOf(stderr, `exit code ${code} on ${nameOf(there)}`));

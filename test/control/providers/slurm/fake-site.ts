@@ -22,7 +22,12 @@ export function aSite(name: string) {
   const jobs = new Map<string, string>();
   const calls: string[] = [];
   const site = { name, jobs, isAway: false, isMute: false, podman: "", gpus: "(null)", calls };
-  async function run(script: string, [folder = "", , , , , , , ...options]: readonly string[]) {
+  async function run(
+    script: string,
+    [folder = "", , , , , , , ...options]: readonly string[],
+    signal?: AbortSignal,
+  ) {
+    signal?.throwIfAborted();
     site.calls.push(script);
     if (site.isAway) throw new Error(`${name} is away`);
     if (script === foldersScript) return [...jobs.keys()].map((one) => basename(one)).join("\n");
