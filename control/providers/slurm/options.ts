@@ -64,7 +64,7 @@ export function optionsOf(
   ];
 }
 
-/** What the configuration of the task says, else the partition of its offer. */
+/** The partitions that a job may go to, `short,long`: what the task says, else the one of its offer. */
 export function partitionOf({ offer, machine }: AskedOfSlurm): string {
   const { cpu_partition: ofCpus } = (machine.slurm ?? {}) as { cpu_partition?: unknown };
   const { partition } = ownOptions(machine.slurm);
@@ -88,6 +88,10 @@ function ownOptions(config: unknown): Record<string, string> {
   );
 }
 
+/** One kind of nodes of each of these partitions, `short,long`. */
+export const kindsIn = (partitions: string, kinds: readonly NodeKind[]): NodeKind[] =>
+  partitions.split(",").flatMap((name) => kinds.find(({ partition }) => partition === name) ?? []);
+
 function checkLimit(
   time: string | undefined,
   partition: string,
@@ -95,14 +99,19 @@ function checkLimit(
   hookSeconds: number | undefined,
   kinds: readonly NodeKind[],
 ): void {
-  const ofPartition = kinds.find((kind) => kind.partition === partition)?.limit ?? "";
-  const limit = secondsOfLimit(time ?? ofPartition);
-  if (limit === null || limit > noticeSeconds) return;
+  const limits =
+    time === undefined
+      ? kindsIn(partition, kinds).map((kind) => ({ of: `partition ${kind.partition}`, ...kind }))
+      : [{ of: "sbatch_options.time", limit: time }];
+  const [shortest] = limits
+    .map(({ of, limit }) => ({ of, seconds: secondsOfLimit(limit) ?? Number.POSITIVE_INFINITY }))
+    .sort((a, b) => a.seconds - b.seconds);
+  if (shortest === undefined || shortest.seconds > noticeSeconds) return;
   const needed = hookSeconds
     ? `its preemption hooks may take ${hookSeconds} s and ${reserveSeconds} s are reserved`
     : `jobs are told ${noticeSeconds} s before the end`;
   refuse(
-    `the time limit of ${limit} s (${time === undefined ? `partition ${partition}` : "sbatch_options.time"}) ` +
+    `the time limit of ${shortest.seconds} s (${shortest.of}) ` +
       `is too short: ${needed}; raise the limit, or lower the hooks' \`timeout\``,
   );
 }

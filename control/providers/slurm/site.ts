@@ -12,7 +12,7 @@ import { cached } from "./cached.ts";
 import type { Login } from "./login.ts";
 import { readMachines } from "./machines.ts";
 import { type NodeKind, offersOf, readNodes } from "./offers.ts";
-import { type AskedOfSlurm, jobNameOf, optionsOf, partitionOf } from "./options.ts";
+import { type AskedOfSlurm, jobNameOf, kindsIn, optionsOf, partitionOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
 import { openRelays, type RelayedNode } from "./relays.ts";
 import {
@@ -95,19 +95,18 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
 
   async function outlook(asked: AskedOfSlurm, signal: AbortSignal): Promise<string> {
     const { kinds } = await nodes.read();
-    const own = kinds.find(({ partition }) => partition === partitionOf(asked));
-    const size = own?.jobSize.endsWith("infinite") ? "" : own?.jobSize;
+    const own = kindsIn(partitionOf(asked), kinds);
+    const limits = own.flatMap(({ partition, limit, jobSize }) => [
+      `time limit ${limit}${own.length > 1 ? ` in ${partition}` : ""}`,
+      ...(jobSize.endsWith("infinite") ? [] : [`${jobSize} nodes`]),
+    ]);
     const options = optionsOf({ id: "", name: "", ...asked }, controlId, kinds);
     const said = await login.run(outlookScript, options, signal).catch((error) => {
       if (refuses(error)) fail("ResourcesUnavailableError", error.message);
       return "";
     });
     const [, start] = /to start at (\S+):\d\d/.exec(said) ?? [];
-    return [
-      ...(own ? [`time limit ${own.limit}`] : []),
-      ...(size ? [`${size} nodes`] : []),
-      ...(start ? [`estimated start ${start}`] : []),
-    ].join(", ");
+    return [...limits, ...(start ? [`estimated start ${start}`] : [])].join(", ");
   }
 
   async function prepare(cluster: ClusterRef, signal: AbortSignal): Promise<void> {

@@ -97,3 +97,13 @@ test("a time limit that leaves no time for the hooks is refused with the numbers
     message: /time limit of 60 s .* may take 90 s and 15 s are reserved/,
   });
 });
+
+test("of several partitions the shortest limit counts", () => {
+  const row = (name: string, limit: string) => `${name}|up|${limit}|2|8|64000|(null)|1-infinite`;
+  const several = readNodes(`${row("long", "1-00:00:00")}\n${row("short", "1:00")}\n`).kinds;
+  const partition = "long,short";
+  assert.throws(() => optionsOf(aCluster({ partition }), "control", several), {
+    message: /time limit of 60 s \(partition short\) is too short/,
+  });
+  optionsOf(aCluster({ partition, time: "10" }), "control", several);
+});

@@ -30,7 +30,7 @@ test("the limits of the partition that a task would go to are told", async () =>
     provider.outlook?.(offer, { nodes: 1, machine: { slurm } }, signal);
 
   assert.equal(await toldOf({}), "time limit infinite, 1-4 nodes");
-  assert.equal(await toldOf({ cpu_partition: "other" }), "");
+  assert.equal(await toldOf({ sbatch_options: { partition: "other" } }), "");
 });
 
 test("a cluster has its site, which another control plane finds again", async () => {
