@@ -9,33 +9,34 @@ export const unsubmitted = "; nothing was submitted";
 
 /**
  * Notes the epoch $2 of a control plane, so that whatever an earlier one still sends fails. $1 is how the names of its
- * notes begin, beside the folders of clusters. A home that may be away gets none. Where there is no room for a note,
- * there is none for a submission.
+ * notes begin, beside the folders of clusters. Fails where that cannot be noted: a home that may be away gets no note.
  */
 const noteEpoch = `
 [ -e "$1$2" ] || (
   umask 077
   [ -d "\${1%/*}" ] || { [ -n "$(ls -A "$HOME")" ] && mkdir -p "\${1%/*}"; }
   : > "$1$2" && for one in "$1"*; do [ "\${one#"$1"}" -ge "$2" ] || rm -f "$one"; done
-) 2> /dev/null || true`;
+) 2> /dev/null || true
+[ -e "$1$2" ] || { echo "$1$2 cannot be written; is the home away, or its disk full?" >&2; exit 1; }`;
 
 /** Removes the folder $1, whose lock is held. NFS keeps a file that is open, and its folder, until it is closed. */
 const remove = 'rm -rf "$1" 2> /dev/null || { exec 9>&-; rmdir "$1"; }';
 
-/**
- * Takes the lock of the folder $1. A lock that was removed meanwhile would hold up no other submission. Fails once a
- * control plane has noted a later epoch than $4, where $3 is how the names of its notes begin.
- */
+/** Fails once a control plane has noted a later epoch than $4, where $3 is how the names of its notes begin. */
+const fence = `
+for one in "$3"*; do
+  [ -e "$one" ] && [ "\${one#"$3"}" -gt "$4" ] || continue
+  [ ! -d "$1" ] || [ -e "$1/batch" ] || { ${remove} || true; }
+  echo "another control plane has taken over; if this one is the right one, end the other and remove $one" >&2
+  exit 1
+done`;
+
+/** Takes the lock of the folder $1. A lock that was removed meanwhile would hold up no other submission. */
 const lock = `
 exec 9> "$1/lock"
 flock --timeout 60 9
 [ "$1/lock" -ef /dev/fd/9 ] || { echo "the folder of the cluster was removed meanwhile" >&2; exit 1; }
-for one in "$3"*; do
-  [ -e "$one" ] && [ "\${one#"$3"}" -gt "$4" ] || continue
-  [ -e "$1/batch" ] || { ${remove} || true; }
-  echo "another control plane has taken over" >&2
-  exit 1
-done`;
+${fence}`;
 
 /**
  * Submits the job $2 of the cluster with the folder $1, unless it has one, even one that ends: it may be requeued. $5 is
@@ -91,6 +92,7 @@ jobs=$(squeue --me --noheader --format=%j)
 export const endScript = `
 set -euo pipefail
 if [ -d "$1" ]; then${lock}
+else${fence}
 fi
 scancel --name="$2" --user="$(id --user --name)"
 while squeue --me --noheader --name="$2" --format=%i | grep -q .; do sleep 0.2; done

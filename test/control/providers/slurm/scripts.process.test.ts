@@ -45,6 +45,8 @@ function aLogin(t: TestContext) {
     submit: (epoch?: number) =>
       login.run(submitScript, [folder, "job-c1", ...notes(epoch), "build", "batch", "node", "--x"]),
     look: (epoch: number) => login.run(queueScript, notes(epoch)),
+    /** Where no note can be. */
+    lookInFile: () => login.run(queueScript, [join(home, "sbatch", ".id."), "4"]),
     /** What a look leaves in a home that is empty, as one whose file system is away. */
     async lookWithoutHome() {
       const away = join(home, "away");
@@ -113,13 +115,21 @@ test("a submission that waited while the folder of its cluster was removed submi
   assert.equal(existsSync(join(folder, "batch")), false);
 });
 
+test("a look fails where its epoch cannot be noted", async (t) => {
+  const { squeue, lookInFile } = aLogin(t);
+  squeue("true");
+  await assert.rejects(lookInFile(), { message: /\.id\.4 cannot be written/ });
+});
+
 test("once a control plane has looked, an earlier one that was frozen submits and ends nothing", async (t) => {
   const { folder, squeue, submit, look, end, isNew, notes, calls } = aLogin(t);
   squeue("true");
   await look(4);
   await look(5);
-  const overtaken = { message: "Slurm: another control plane has taken over" };
+  const overtaken = { message: /another control plane .* end the other and remove .*\.id\.5$/ };
   await assert.rejects(submit(4), overtaken);
+  // Nor does it end what has no folder.
+  await assert.rejects(end(4), overtaken);
   assert.equal(existsSync(folder), false);
   // It may look once more.
   await look(4);
