@@ -27,7 +27,14 @@ export const askedOfReplica = (
   ...(isSpot === true && { isSpot }),
   ...(needsOwnPorts(task) && { network: "own" }),
   ...mountsOn(task),
+  ...cpuPartitionOf(task),
 });
+
+/** What is no text, providers refuse. */
+function cpuPartitionOf({ config }: Pick<Task, "config">): Pick<Need, "cpuPartition"> {
+  const { cpu_partition: cpuPartition } = (config["slurm"] ?? {}) as { cpu_partition?: unknown };
+  return typeof cpuPartition === "string" ? { cpuPartition } : {};
+}
 
 /** Whether nodes must be able to mount buckets for a task, and what the program that does so must be capable of. */
 export function mountsOn({ fileMounts }: Pick<Task, "fileMounts">): Pick<Need, "mounts"> {
@@ -78,7 +85,12 @@ export const askedOfLaunch = async (
   task: Task,
   workspace: string,
 ): Promise<AskedIn & Task> => ({
-  ...{ ...task, ...mountsOn(task), ...(await spotOf(ctx, task.resources)) },
+  ...{
+    ...task,
+    ...mountsOn(task),
+    ...cpuPartitionOf(task),
+    ...(await spotOf(ctx, task.resources)),
+  },
   workspace,
 });
 
@@ -88,7 +100,7 @@ export const needsOf = (asked: Asked): Need[] =>
 
 /** What providers are asked for a candidate of all nodes together. */
 export const needOf = (
-  { nodes, network, isSpot, mounts, planned }: Omit<Asked, "resources" | "near">,
+  { nodes, network, isSpot, mounts, cpuPartition, planned }: Omit<Asked, "resources" | "near">,
   candidate: ResourceRequest,
 ): Need => ({
   ...machineOf(candidate),
@@ -96,6 +108,7 @@ export const needOf = (
   ...(network && { network }),
   ...(isSpot && { isSpot }),
   ...(mounts && { mounts }),
+  ...(cpuPartition && { cpuPartition }),
   ...(planned && { planned }),
 });
 

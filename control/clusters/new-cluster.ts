@@ -113,13 +113,15 @@ export function placed(
 }
 
 /** What is kept: a task that asks has more, which may be secret. */
-function askedAlone({ resources, nodes, network, isSpot, mounts, near }: Asked): Asked {
+function askedAlone(asked: Asked): Asked {
+  const { resources, nodes, network, isSpot, mounts, cpuPartition, near } = asked;
   const { choose, candidates } = resources;
   return {
     ...{ resources: { choose, candidates }, nodes },
     ...(network && { network }),
     ...(isSpot && { isSpot }),
     ...(mounts && { mounts }),
+    ...(cpuPartition && { cpuPartition }),
     ...(near && { near }),
   };
 }

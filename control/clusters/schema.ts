@@ -42,7 +42,8 @@ export interface MadeFor {
 }
 
 /** What is asked of the machines of a cluster. */
-export interface Asked extends Pick<Need, "network" | "isSpot" | "mounts" | "planned"> {
+export interface Asked
+  extends Pick<Need, "network" | "isSpot" | "mounts" | "planned" | "cpuPartition"> {
   readonly resources: Pick<Resources, "choose" | "candidates">;
   readonly nodes: number;
   /** Where it ran before, and whether that place is tried before all others or behind them. */

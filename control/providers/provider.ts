@@ -23,6 +23,8 @@ export interface Need {
   mounts?: true | "writes to S3" | "rclone";
   /** Jobs run in an image of theirs. */
   container?: true;
+  /** Where they are without accelerators: partitions of Slurm, `cpu,long`. One that `infra` names counts more. */
+  cpuPartition?: string;
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */
   isSpot?: true;
   /** Clusters that the same plan has given machines to: those are not free any more. */

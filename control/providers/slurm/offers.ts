@@ -91,9 +91,15 @@ export function offersOf(site: string, kinds: readonly NodeKind[], need: Need): 
   const offers = kinds
     .filter(({ count }) => count >= (need.nodes ?? 1))
     .flatMap((kind) => gpusFor(kind, need).flatMap((gpus) => toOffer(site, kind, need, gpus) ?? []))
-    .filter((offer) => meets(offer, need));
+    .filter((offer) => meets(offer, need) && isInPartition(offer, need));
   return [...new Map(offers.map((one) => [`${one.infra} ${one.instanceType}`, one])).values()];
 }
+
+const isInPartition = ({ accelerators, infra, zone }: Offer, need: Need): boolean =>
+  need.cpuPartition === undefined ||
+  accelerators !== null ||
+  infra === need.infra ||
+  need.cpuPartition.split(",").includes(`${zone}`);
 
 /** A task that asks for no GPUs must not hold any; a query without nodes lists all there are. */
 function gpusFor({ gpus }: NodeKind, need: Need): NodeKind["gpus"][] {

@@ -66,9 +66,9 @@ export function optionsOf(
 
 /** The partitions that a job may go to, `short,long`: what the task says, else the one of its offer. */
 export function partitionOf({ offer, machine }: AskedOfSlurm): string {
-  const { cpu_partition: ofCpus } = (machine.slurm ?? {}) as { cpu_partition?: unknown };
-  const { partition } = ownOptions(machine.slurm);
-  return partition ?? `${(offer.accelerators === null && ofCpus) || offer.zone}`;
+  const { cpu_partition: ofCpus = "" } = (machine.slurm ?? {}) as { cpu_partition?: unknown };
+  if (typeof ofCpus !== "string") refuse("config.slurm.cpu_partition must be text, such as cpu");
+  return ownOptions(machine.slurm)["partition"] ?? `${offer.zone}`;
 }
 
 /** `config.slurm.sbatch_options` of the task; an option without a value is true or null. */

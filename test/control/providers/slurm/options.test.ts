@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
-import { readNodes, secondsOfLimit } from "../../../../control/providers/slurm/offers.ts";
+import type { ClusterRef, Need } from "../../../../control/providers/provider.ts";
+import { offersOf, readNodes, secondsOfLimit } from "../../../../control/providers/slurm/offers.ts";
 import { optionsOf } from "../../../../control/providers/slurm/options.ts";
 
 const { kinds, addresses } = readNodes(
@@ -71,18 +71,23 @@ test("Slurm tells a job when the hooks of its task must begin, and never requeue
   );
 });
 
-test("a task without GPUs goes to the partition that it names for such tasks", () => {
-  const partitionsOf = (slurm: object, accelerators: Offer["accelerators"]) => {
-    const { offer, ...cluster } = aCluster({});
-    const asked = { ...cluster, machine: { slurm }, offer: { ...offer, accelerators } };
-    return optionsOf(asked, "control", kinds).filter((one) => one.startsWith("--partition"));
-  };
-  const slurm = { cpu_partition: "cpu" };
+test("a task without GPUs is offered the partitions that it names for such tasks, or the one of its infra", () => {
+  const row = (name: string) => `${name}|up|infinite|2|8|64000|gpu:h100:4|1-infinite`;
+  const three = readNodes(`${row("gpu")}\n${row("cpu")}\n${row("long")}\n`).kinds;
+  const zonesOf = (need: Need) => offersOf("a", three, need).map(({ zone }) => zone);
+  const cpuPartition = "cpu,long";
+  const gpu = { accelerators: { name: "h100", count: 1 } };
 
-  assert.deepEqual(partitionsOf(slurm, null), ["--partition=cpu"]);
-  assert.deepEqual(partitionsOf(slurm, { name: "h100", count: 2 }), ["--partition=low"]);
-  const both = { ...slurm, sbatch_options: { partition: "long" } };
-  assert.deepEqual(partitionsOf(both, null), ["--partition=long"]);
+  assert.deepEqual(zonesOf({ nodes: 1, cpuPartition }), ["cpu", "long"]);
+  assert.deepEqual(zonesOf({ nodes: 1, cpuPartition, infra: "slurm/a/gpu" }), ["gpu"]);
+  assert.deepEqual(zonesOf({ nodes: 1, cpuPartition, ...gpu }), ["gpu", "cpu", "long"]);
+});
+
+test("a partition that is no text is refused, and the one of all options of a task counts most", () => {
+  const optionsFor = (slurm: object) =>
+    optionsOf({ ...aCluster({}), machine: { slurm } }, "control", kinds);
+  assert.ok(optionsFor({ sbatch_options: { partition: "x" } }).includes("--partition=x"));
+  assert.throws(() => optionsFor({ cpu_partition: { name: "cpu" } }), { message: /must be text/ });
 });
 
 test("no option of a task changes what its job is found by, not even cut short", () => {
