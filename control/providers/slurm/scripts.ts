@@ -9,7 +9,7 @@ export const unsubmitted = "; nothing was submitted";
 
 /**
  * Notes the epoch $2 of a control plane, so that whatever an earlier one still sends fails. $1 is how the names of its
- * notes begin, beside the folders of clusters. Fails where that cannot be noted: a home that may be away gets no note.
+ * notes begin, beside the folders of clusters. Fails where that cannot be noted. A home that is empty is new, or away, and gets none.
  */
 const noteEpoch = `
 [ -e "$1$2" ] || (
@@ -17,7 +17,7 @@ const noteEpoch = `
   [ -d "\${1%/*}" ] || { [ -n "$(ls -A "$HOME")" ] && mkdir -p "\${1%/*}"; }
   : > "$1$2" && for one in "$1"*; do [ "\${one#"$1"}" -ge "$2" ] || rm -f "$one"; done
 ) 2> /dev/null || true
-[ -e "$1$2" ] || { echo "$1$2 cannot be written; is the home away, or its disk full?" >&2; exit 1; }`;
+[ -e "$1$2" ] || [ -z "$(ls -A "$HOME")" ] || { echo "$1$2 cannot be written; is the home away, or its disk full?" >&2; exit 1; }`;
 
 /** Removes the folder $1, whose lock is held. NFS keeps a file that is open, and its folder, until it is closed. */
 const remove = 'rm -rf "$1" 2> /dev/null || { exec 9>&-; rmdir "$1"; }';
