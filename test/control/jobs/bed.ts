@@ -146,3 +146,7 @@ export async function logOf({ world }: JobBed, input: Given) {
   const id = headers["x-skypilot-request-id"] ?? "";
   return { text, code: input.follow === false ? undefined : await world.get(rows.logs, id) };
 }
+
+/** Waits until control has copied so much of the log of job 1. */
+export const untilCopied = (bed: JobBed, log: string) =>
+  until(async () => (await logOf(bed, { job_id: 1, follow: false })).text === log || undefined);

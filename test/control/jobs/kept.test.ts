@@ -1,15 +1,13 @@
 import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { test } from "node:test";
-import { gapLine } from "../../../contract/hooks.ts";
 import { clusterOperations as clusters } from "../../../contract/operations/clusters.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { collectJobs } from "../../../control/jobs/collect.ts";
-import { attemptLogOf, taskFolder } from "../../../control/jobs/folders.ts";
+import { taskFolder } from "../../../control/jobs/folders.ts";
 import { listJobBlobs } from "../../../control/jobs/store.ts";
-import { copyStateOf } from "../../../control/log-copy.ts";
 import { listBelongings } from "../../../control/users/belongings.ts";
-import { type JobBed, jobBed, logOf, train, withJob } from "./bed.ts";
+import { type JobBed, jobBed, train, withJob } from "./bed.ts";
 
 const dayMs = 86_400_000;
 
@@ -43,23 +41,6 @@ test("a job that has ended is forgotten with its logs after the time of the sett
 
   assert.deepEqual(await known(), [[2], 1, { RUNNING: 1 }, false, false]);
   assert.equal(await bed.launch(), 3, "numbers are never used again");
-});
-
-test("of a log that is larger than the setting, control keeps the beginning and the end", async (t) => {
-  const megabyte = 2 ** 20;
-  const bed = await withJob(t, train, { config: { jobLogMegabytes: 17 } });
-  const agent = await bed.agent(1);
-  agent.print(1, `first line\n${`${"x".repeat(megabyte - 1)}\n`.repeat(34)}last line\n`);
-  agent.end(1, "SUCCEEDED");
-  const { id } = await bed.untilSettled(1);
-
-  const file = attemptLogOf(bed.world.ctx, id, 1);
-  const gap = { from: 16 * megabyte, to: 32 * megabyte };
-  assert.deepEqual(await copyStateOf(file), { gap, isWhole: true });
-  const { text } = await logOf(bed, { job_id: 1 });
-  assert.match(text, /^first line\nx/);
-  assert.ok(text.includes(gapLine(gap)));
-  assert.ok(text.endsWith("x\nlast line\n"));
 });
 
 test("what a job needs that has not ended is kept for it, and its user with it", async (t) => {

@@ -2,13 +2,9 @@ import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
-import { gapLine } from "../../../contract/hooks.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { until } from "../../helpers/agent.ts";
-import { type JobBed, jobBed, logOf, withJob } from "./bed.ts";
-
-const untilCopied = (bed: JobBed, log: string) =>
-  until(async () => (await logOf(bed, { job_id: 1, follow: false })).text === log || undefined);
+import { jobBed, logOf, untilCopied, withJob } from "./bed.ts";
 
 test("a log is followed across attempts without a gap, and ends with the job", async (t) => {
   const bed = await withJob(t);
@@ -49,19 +45,6 @@ test("a log is copied as it grows, and followed at its node only while somebody 
   await until(() => agent.node.followers === 0 || undefined);
   agent.print(1, "three\n");
   await untilCopied(bed, "one\ntwo\nthree\n");
-});
-
-test("what lies behind bytes that a node left out is copied at once", async (t) => {
-  const bed = await withJob(t);
-  const agent = await bed.agent(1);
-  agent.print(1, "one\n");
-  await untilCopied(bed, "one\n");
-  const [job] = agent.node.jobs;
-  assert.ok(job);
-  job.gap = { from: 8, to: 12 };
-  agent.print(1, "two\nout\nfour\n");
-
-  await untilCopied(bed, `one\ntwo\n${gapLine(job.gap)}four\n`);
 });
 
 test("the log of an agent that does not tell when it grows is followed all the time", async (t) => {
