@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 /** Fewer files than this gain nothing by sharing a process. */
 const fewestToGroup = 20;
 /** Programs of these tests run for long, or take over the machine: each file has its own process. */
-const alone = /^test\/(e2e|systemd)\//;
+const alone = /^test\/(e2e|systemd|kubernetes|slurm)\//;
 const startsProcesses = /\.process\.test\./;
 const folder = resolve("test/.groups");
 
