@@ -26,7 +26,9 @@ const bySize = (size: number) => (files: string[]) =>
 
 /** Neighbours apart, because they take equally long, so that all groups do: none is left at the end alone. */
 const byNumber = (number: number) => (files: string[]) =>
-  Array.from({ length: number }, (_, at) => files.filter((_, index) => index % number === at));
+  Array.from({ length: Math.min(number, files.length) }, (_, at) =>
+    files.filter((_, index) => index % number === at),
+  );
 
 /** Files that share processes. */
 const kinds: readonly Kind[] = [
