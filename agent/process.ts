@@ -46,7 +46,7 @@ export interface Script extends Signs {
   readonly isContained?: boolean;
 }
 
-/** How a script ended: its exit code and what is known of its cause, or why nobody knows it and whether it was begun. */
+/** How a script ended: its exit code and perhaps its cause, or why nobody knows that and whether it was begun. */
 export type Outcome =
   | { readonly code: number; readonly why?: string }
   | { readonly lost: string; readonly begun: boolean };

@@ -115,7 +115,10 @@ interface Note {
   readonly Size: number;
 }
 
-/** rclone empties a note to write it anew: it is read again then, and one that stays so may be of a file that is not written. */
+/**
+ * rclone empties a note to write it anew, so an empty one is read again. One that stays empty counts as that of a file
+ * that is not written yet.
+ */
 async function readNote(path: string): Promise<Note> {
   for (let left = noteReads; left > 0; left -= 1) {
     const text = await readFile(path, "utf8").catch((error) =>

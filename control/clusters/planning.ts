@@ -51,7 +51,10 @@ export type Action =
 /** What an action answers that cannot be done yet: the next pass goes on with it. */
 export const later = "later";
 
-/** What an action answers after which no node runs and no agent has anything to tell: it waits for machines, or all are gone. */
+/**
+ * What an action answers after which no node runs and no agent has anything to tell: it waits for machines, or all are
+ * gone.
+ */
 export const waiting = "waiting";
 
 /** What an action answers whose agent went away after it had answered: another look finds it so. */

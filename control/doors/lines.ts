@@ -1,5 +1,6 @@
 import type { Readable } from "node:stream";
-import { AppError, fail } from "../../common/errors.ts";
+import { fail } from "../../common/errors.ts";
+import { tooQuiet } from "./silence.ts";
 
 /** A node belongs to its user, who may send anything. */
 const lineAtMost = 2 ** 20;
@@ -25,8 +26,7 @@ export async function hearLines(
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const abort = () => reject(signal.reason);
-  const late = () =>
-    reject(new AppError("UnreachableError", `no data was received for ${silentMs / 1000} s`));
+  const late = () => reject(tooQuiet(silentMs));
   let quiet = setTimeout(late, silentMs);
   const take = openLines();
   body.setEncoding("utf8").on("data", (chunk: string) => {

@@ -7,11 +7,14 @@ export interface Silence extends Disposable {
   heard(): void;
 }
 
+/** Why a connection is given up that was quiet for so long. */
+export const tooQuiet = (limitMs: number): AppError =>
+  new AppError("UnreachableError", `no data was received for ${limitMs / 1000} s`);
+
 /** Listens from now on; the reason of the signal is an `UnreachableError` once it was too quiet. */
 export function openSilence(limitMs: number, signal: AbortSignal): Silence {
   const quiet = new AbortController();
-  const abort = () =>
-    quiet.abort(new AppError("UnreachableError", `no data was received for ${limitMs / 1000} s`));
+  const abort = () => quiet.abort(tooQuiet(limitMs));
   let timer = setTimeout(abort, limitMs);
   return {
     signal: AbortSignal.any([signal, quiet.signal]),

@@ -63,7 +63,10 @@ export function localProvider(config: Config, log: Logger): Provider {
 
   const isOff = config.local === "off";
 
-  /** Why there are no nodes here, or they cannot have the networks of their own that are configured, mount buckets, or run containers. */
+  /**
+   * Why there are no nodes here, or why they cannot have the networks of their own that are configured, mount buckets,
+   * or run containers.
+   */
   function refusal({ infra, nodes = 1, network, mounts, container }: Need): string | undefined {
     if (infra !== undefined && !isWithin("local", infra)) return undefined;
     if (isOff)

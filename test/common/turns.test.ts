@@ -32,7 +32,7 @@ test("so much work goes on at once, and what waits begins in its order", async (
   assert.deepEqual(begun, [0, 1, 2, 3]);
 });
 
-test("whoever is aborted while it waits leaves, and its work never begins", async () => {
+test("work that is aborted while it waits for its turn never begins", async () => {
   const inTurn = openTurns(1);
   const gate = Promise.withResolvers<void>();
   const ending = new AbortController();

@@ -6,7 +6,10 @@ const unusable = /down|drain|fail|inval|maint|not_responding|powering|reboot|unk
 /** States that somebody gave a node. */
 const setAside = /drain|maint/;
 
-/** What nodes have, and how much of it is free; one with GPUs of several types comes once for each. Source: scontrol(1), `--details --oneliner show node`. */
+/**
+ * What nodes have, and how much of it is free; a node with GPUs of several types comes once for each. Source:
+ * scontrol(1), `--details --oneliner show node`.
+ */
 export function readMachines(text: string): MachineNow[] {
   return text
     .split("\n")

@@ -8,8 +8,9 @@ const upper = product.word.toUpperCase();
 export const unsubmitted = "; nothing was submitted";
 
 /**
- * Notes the epoch $2 of a control plane, so that whatever an earlier one still sends fails. $1 is how the names of its
- * notes begin, beside the folders of clusters. Fails where that cannot be noted. A home that is empty is new, or away, and gets none.
+ * Notes the epoch $2 of a control plane, so that all that an earlier one still sends fails. $1 is how the names of its
+ * notes begin, beside the folders of clusters. Fails where it cannot be noted, but for an empty home: that of a new user,
+ * or one that is away.
  */
 const noteEpoch = `
 [ -e "$1$2" ] || (

@@ -7,7 +7,7 @@ import { type MountRow, saveMount } from "../../../agent/mounts/store.ts";
 import { untilWrittenBack } from "../../../agent/mounts/unwritten.ts";
 import { aWorld } from "../world.ts";
 
-test("a file that keeps changing is waited for, unless others write, and so is one without a note", async (t) => {
+test("a file that keeps changing, or has an empty note, is waited for unless others are written", async (t) => {
   const { world, home } = aWorld(t);
   const root = join(home, "set");
   const order = { name: "s3://data", bucket: "data" };

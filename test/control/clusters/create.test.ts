@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
-import { act } from "../../../control/clusters/act.ts";
-import { testWorld } from "../../helpers/world.ts";
+import { act, type Pass } from "../../../control/clusters/act.ts";
+import type { Cluster } from "../../../control/clusters/schema.ts";
+import { testWorld, type World } from "../../helpers/world.ts";
 
 const minute = 60_000;
 
@@ -22,6 +23,12 @@ function hurry(t: TestContext): void {
     return now() + looks * 1_000;
   });
 }
+
+/** A pass over a cluster that has observed nothing yet. */
+const passOver = ({ ctx }: World, cluster: Cluster): Pass => ({
+  ...{ ctx, cluster, open: [], nodes: [], answers: new Map() },
+  ...{ looksAgain: true, signal: new AbortController().signal },
+});
 
 /** A launch whose node is there, and its agent not yet. */
 async function launching(t: TestContext) {
@@ -189,20 +196,8 @@ for (const name of ["revive", "replace"] as const)
     await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
     const cluster = await world.cluster("demo");
     await world.provider.lose(cluster.id, 0);
-    const { signal } = new AbortController();
 
-    await act(
-      {
-        ctx: world.ctx,
-        cluster,
-        open: [],
-        nodes: [],
-        answers: new Map(),
-        looksAgain: true,
-        signal,
-      },
-      { do: name, rank: 0 },
-    );
+    await act(passOver(world, cluster), { do: name, rank: 0 });
 
     assert.deepEqual(world.provider.calls, ["create 0"]);
   });
@@ -213,7 +208,6 @@ for (const name of ["revive", "replace"] as const)
     const { provider } = world;
     await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
     const cluster = await world.cluster("demo");
-    const { signal } = new AbortController();
     await world.reconciling.stop();
     provider.agentsStart = false;
     await provider.silence(cluster.id, 0);
@@ -225,18 +219,7 @@ for (const name of ["revive", "replace"] as const)
     Object.assign(provider, { create: takenAway });
 
     hurry(t);
-    await act(
-      {
-        ctx: world.ctx,
-        cluster,
-        open: [],
-        nodes: [],
-        answers: new Map(),
-        looksAgain: true,
-        signal,
-      },
-      { do: name, rank: 0 },
-    );
+    await act(passOver(world, cluster), { do: name, rank: 0 });
 
     assert.equal(creations, 1);
   });

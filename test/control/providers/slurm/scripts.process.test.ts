@@ -53,7 +53,7 @@ function aLogin(t: TestContext) {
       mkdirSync(away);
       const script = `HOME=${away}\n${foldersScript}`;
       await assert.rejects(login.run(script, [join(away, "slurm", ".id."), "5"]));
-      // One of a user who is new may be empty, too.
+      // The home of a new user may be empty as well.
       await login.run(`HOME=${away}\n${queueScript}`, [join(away, "slurm", ".id."), "5"]);
       return readdirSync(away);
     },
