@@ -39,19 +39,20 @@ export function openJobLogs(world: () => Context): JobLogs {
     return known ?? { taskId, file, ...of, isBehind: false };
   }
 
-  /** Has a log read to its present end, unless that is under way. */
-  function read(log: Growing): void {
+  /** Has a log read to its present end, unless that is under way; the next read comes after a pause. */
+  function read(log: Growing, pauseMs: number): void {
     log.isBehind = true;
-    if (works.now(log) === undefined) works.begin(log, false, (signal) => catchUp(log, signal));
+    if (works.now(log) !== undefined) return;
+    works.begin(log, false, (signal) => catchUp(log, pauseMs, signal));
   }
 
-  async function catchUp(log: Growing, signal: AbortSignal): Promise<void> {
-    while (log.isBehind) {
+  async function catchUp(log: Growing, afterFirstMs: number, signal: AbortSignal): Promise<void> {
+    for (let pauseMs = afterFirstMs; log.isBehind; pauseMs = betweenReadsMs) {
       log.isBehind = false;
       await insist(world(), log, signal, async (ctx, head) => {
         if (!(await readOnce(ctx, log, head, signal))) follow(log).users += 1;
       });
-      await sleep(betweenReadsMs, undefined, { signal });
+      await sleep(pauseMs, undefined, { signal });
     }
   }
 
@@ -65,11 +66,12 @@ export function openJobLogs(world: () => Context): JobLogs {
     keep(task) {
       const log = growingOf(task);
       growing.set(keyOf(task.clusterId, task.clusterJob), log);
-      read(log);
+      // The first lines come just after a job has begun.
+      read(log, 0);
     },
     grew({ id }, jobId) {
       const log = growing.get(keyOf(id, jobId));
-      if (log !== undefined) read(log);
+      if (log !== undefined) read(log, betweenReadsMs);
     },
     follow(task) {
       const log = growingOf(task);
@@ -80,7 +82,7 @@ export function openJobLogs(world: () => Context): JobLogs {
           work.users -= 1;
           if (work.users > 0 || works.now(log) !== work) return;
           work.abort.abort();
-          if (growing.has(keyOf(task.clusterId, task.clusterJob))) read(log);
+          if (growing.has(keyOf(task.clusterId, task.clusterJob))) read(log, 0);
         },
       };
     },

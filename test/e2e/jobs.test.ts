@@ -47,6 +47,11 @@ until [ -e ${gate} ]; do sleep 0.05; done; echo done`;
       listNodeHomes(home).find((one) => existsSync(join(one, "began"))),
     );
     const followed = control.cli("jobs", "logs", String(id));
+    // Nobody can show what the machine alone has when it is lost.
+    await until(
+      async () =>
+        (await control.cli("jobs", "logs", "--no-follow", String(id))).stdout || undefined,
+    );
 
     const processes = processesOf(`HOME=${node}\0`);
     renameSync(node, join(home, "lost"));
