@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  appendFileSync,
   closeSync,
   constants,
   createReadStream,
@@ -101,6 +102,17 @@ export function unlessMissing<T, U = undefined>(work: () => T, value?: U): T | U
   } catch (error) {
     return ifMissing(value as U)(error);
   }
+}
+
+/** Adds text to a file that is its user's alone; makes it, and its folder, if they are missing. */
+export function appendTo(file: string, text: string): void {
+  const append = () => {
+    appendFileSync(file, text, { mode: 0o600 });
+    return true;
+  };
+  if (unlessMissing(append)) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  append();
 }
 
 /** Whether a system call failed because a disk or a quota is full. */

@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { appendTo } from "../../common/files.ts";
 import { addEvent } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { clusterKey } from "./schema.ts";
@@ -11,8 +11,7 @@ export const provisionLogOf = (ctx: Ground, clusterId: string): string =>
 /** Adds a line to the provisioning log, and wakes those who wait for the cluster. */
 export function narrate(ctx: Ground, clusterId: string, line: string): void {
   const file = provisionLogOf(ctx, clusterId);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  appendFileSync(file, `${line}\n`, { mode: 0o600 });
+  appendTo(file, `${line}\n`);
   ctx.changes.notify(clusterKey(clusterId));
 }
 

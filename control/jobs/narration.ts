@@ -1,5 +1,4 @@
-import { appendFileSync, mkdirSync } from "node:fs";
-import { dirname } from "node:path";
+import { appendTo } from "../../common/files.ts";
 import type { Ground } from "../ground.ts";
 import { controllerLogOf } from "./folders.ts";
 import { taskKey } from "./schema.ts";
@@ -11,7 +10,6 @@ export const narrate = (ctx: Ground, taskId: string, line: string): void =>
 /** The same with a text that comes as it is. */
 export function print(ctx: Ground, taskId: string, text: string): void {
   const file = controllerLogOf(ctx, taskId);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  appendFileSync(file, text, { mode: 0o600 });
+  appendTo(file, text);
   ctx.changes.notify(taskKey(taskId));
 }

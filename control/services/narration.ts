@@ -1,5 +1,5 @@
-import { appendFileSync, mkdirSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
+import { appendTo } from "../../common/files.ts";
 import type { Context } from "../context.ts";
 import type { Ground } from "../ground.ts";
 import { serviceFolder } from "./folders.ts";
@@ -12,7 +12,6 @@ export const controllerLogOf = (ctx: Pick<Context, "config">, serviceId: string)
 /** Adds a line to it, and wakes those who wait for the service. */
 export function narrate(ctx: Ground, serviceId: string, line: string): void {
   const file = controllerLogOf(ctx, serviceId);
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-  appendFileSync(file, `${ctx.now().toISOString()} ${line}\n`, { mode: 0o600 });
+  appendTo(file, `${ctx.now().toISOString()} ${line}\n`);
   ctx.changes.notify(serviceKey(serviceId));
 }

@@ -1,7 +1,8 @@
-import { appendFileSync, createReadStream, existsSync, mkdirSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync } from "node:fs";
 import { appendFile, open, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { messageOf } from "../../../common/errors.ts";
+import { appendTo } from "../../../common/files.ts";
 import { sizeOf } from "../../../common/growing-file.ts";
 import { type Growth, recordGrowth, writeGrowth } from "../../../common/log-growth.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
@@ -22,8 +23,7 @@ const patienceMs = 60_000;
 /** What adds text to a file. */
 export function printTo(file: string): (text: string) => void {
   return (text) => {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-    appendFileSync(file, text, { mode: 0o600 });
+    appendTo(file, text);
     recordGrowth(file);
   };
 }
