@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
 import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
-import { flush, ifMissing, makeFolder } from "../common/files.ts";
+import { flush, ifMissing, makeFolder, orNothing } from "../common/files.ts";
 import { punchHole, readFrom, readOn, sizeOf } from "../common/growing-file.ts";
 import { type Gap, gapLine, gapOf as hookLogGap } from "../contract/hooks.ts";
 
@@ -20,6 +20,8 @@ export interface CopyState {
 export interface OpenCopy extends AsyncDisposable {
   /** The offset of the byte that it lacks next. */
   readonly size: number;
+  /** Whether every byte is here. */
+  readonly isWhole: boolean;
   /** Puts bytes where they belong; those between its end and them are left out. */
   write(at: number, bytes: Buffer): Promise<void>;
   /** Marks that every byte is here, until more is written; resolves once all of it is on disk. */
@@ -52,13 +54,15 @@ interface CopyOptions {
   readonly gapOf?: (sizeBytes: number, isOver: boolean) => Gap | undefined;
 }
 
+const openFile = (file: string) => open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+
 /** Opens a copy where it was left, or a new one. Several may write it: they write the same. */
 export async function openCopy(
   file: string,
   { stays = () => {}, gapOf = hookLogGap }: CopyOptions = {},
 ): Promise<OpenCopy> {
-  await makeFolder(dirname(file));
-  const handle = await open(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+  const make = () => makeFolder(dirname(file)).then(() => openFile(file));
+  const handle = (await orNothing(openFile(file))) ?? (await make());
   let { size } = await handle.stat();
   let state = await copyStateOf(file);
 
@@ -73,6 +77,9 @@ export async function openCopy(
     get size() {
       return size;
     },
+    get isWhole() {
+      return state.isWhole;
+    },
     async write(at, bytes) {
       if (state.isWhole) await save({ gap: null, isWhole: false });
       if (at > size) await save({ gap: { from: size, to: at }, isWhole: false });
@@ -84,7 +91,7 @@ export async function openCopy(
     },
     async finish() {
       // The node drops its log once it is told that all of it is here.
-      await handle.sync();
+      if (size > 0) await handle.sync();
       await save({ gap: gapOf(size, true) ?? null, isWhole: true });
     },
     [Symbol.asyncDispose]: () => handle.close(),

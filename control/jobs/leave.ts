@@ -99,15 +99,17 @@ async function fetchLog(
   const submissionId = submissionOf(task);
   try {
     // A task has succeeded once its node had said that its job has.
-    if (task.status !== "SUCCEEDED") {
+    let isOver = task.status === "SUCCEEDED";
+    if (!isOver) {
       const job = await findManagedJob(ctx, cluster, { submissionId, jobId }, signal);
       if (job === undefined || job === "unknown") return;
-      if (!jobMachine.isFinal(job.status))
+      isOver = jobMachine.isFinal(job.status);
+      if (!isOver)
         await ctx
           .agent(cluster, 0)
           .call(api.cancelJob, { id: job.id }, { signal, timeoutMs: patienceMs });
     }
-    await ctx.jobLogs.whole(task, silentMs, signal);
+    await ctx.jobLogs.whole(task, { silentMs, isOver }, signal);
   } catch (err) {
     signal.throwIfAborted();
     ctx.log.warn({ err, taskId: task.id }, "the end of the log of a managed job is lost");

@@ -36,7 +36,7 @@ export function openJobLogs(world: () => Context): JobLogs {
     const known = growing.get(keyOf(clusterId, clusterJob));
     const file = attemptLogOf(world(), taskId, attempt);
     const of = { clusterId: clusterId ?? "", jobId: clusterJob ?? 0 };
-    return known ?? { taskId, file, ...of, isBehind: false };
+    return known ?? { taskId, file, ...of, isBehind: false, isWhole: false };
   }
 
   /** Has a log read to its present end, unless that is under way; the next read comes after a pause. */
@@ -59,7 +59,9 @@ export function openJobLogs(world: () => Context): JobLogs {
   function follow(log: Growing): Work {
     const now = works.now(log);
     if (now?.isFollow) return now;
-    return works.begin(log, true, (signal) => copyToEnd(world(), log, () => {}, signal));
+    return works.begin(log, true, (signal) =>
+      copyToEnd(world(), log, { isOver: false, heard: () => {}, signal }),
+    );
   }
 
   return {
@@ -86,13 +88,14 @@ export function openJobLogs(world: () => Context): JobLogs {
         },
       };
     },
-    async whole(task, silentMs, signal) {
+    async whole(task, { silentMs, isOver }, signal) {
       const log = growingOf(task);
+      growing.set(keyOf(task.clusterId, task.clusterJob), log);
       using silence = openSilence(silentMs, signal);
       // A connection that was cut may stay silent for long although its node answers by now.
       const work = works.begin(log, true, (ended) => {
         const until = AbortSignal.any([ended, silence.signal]);
-        return copyToEnd(world(), log, silence.heard, until);
+        return copyToEnd(world(), log, { isOver, heard: silence.heard, signal: until });
       });
       work.users += 1;
       await work.done;
@@ -101,7 +104,7 @@ export function openJobLogs(world: () => Context): JobLogs {
       const log = growingOf(task);
       growing.delete(keyOf(task.clusterId, task.clusterJob));
       await works.end(log);
-      await noteRest(world(), task, log.file);
+      await noteRest(world(), task, log);
     },
     rest: (clusterId, head, signal) => copyRest(world(), clusterId, head, signal),
     stop: works.endAll,
@@ -146,30 +149,34 @@ async function readOnce(
 }
 
 /** Copies until the job has ended and all of its log is here; goes on where it was left, while its cluster stays. */
-async function copyToEnd(
-  ctx: Context,
-  log: Growing,
-  heard: () => void,
-  signal: AbortSignal,
-): Promise<void> {
-  if ((await copyStateOf(log.file)).isWhole) return;
-  await insist(ctx, log, signal, (_, head) => copyWhole(ctx, log, head, { heard, signal }));
+const copyToEnd = (ctx: Context, log: Growing, ending: Ending): Promise<void> =>
+  insist(ctx, log, ending.signal, (_, head) => copyWhole(ctx, log, head, ending));
+
+/** How a log is copied to its end. */
+interface Ending extends Pick<Silence, "heard" | "signal"> {
+  /** Whether its job is known to have ended. */
+  readonly isOver: boolean;
 }
 
-async function copyWhole(
-  ctx: Context,
-  log: Growing,
-  head: Agent,
-  heeding: Pick<Silence, "heard" | "signal">,
-): Promise<void> {
+async function copyWhole(ctx: Context, log: Growing, head: Agent, ending: Ending): Promise<void> {
+  const { isOver, signal } = ending;
   await using copy = await openLogCopy(ctx, log);
-  for (;;) {
-    const { status } = await head.call(api.getJob, { id: log.jobId }, { signal: heeding.signal });
+  while (!copy.isWhole) {
+    const isFinal =
+      isOver ||
+      jobMachine.isFinal((await head.call(api.getJob, { id: log.jobId }, { signal })).status);
     // A log ends where its node left bytes out, and goes on behind them when it is read again.
-    const { isMore } = await copyOn(ctx, log, copy, head, true, heeding);
-    if (jobMachine.isFinal(status) && !isMore) break;
+    const { isMore, sizeBytes = Number.POSITIVE_INFINITY } = await copyOn(
+      ctx,
+      log,
+      copy,
+      head,
+      true,
+      ending,
+    );
+    if (isFinal && (!isMore || copy.size >= sizeBytes)) await copy.finish();
   }
-  await copy.finish();
+  log.isWhole = true;
   ctx.changes.notify(taskKey(log.taskId));
 }
 
@@ -206,9 +213,9 @@ interface Rest {
 const restOf = (file: string): string => file.replace(/log$/, "rest");
 
 /** Notes where the rest of a log lies. */
-async function noteRest(ctx: Ground, task: JobTask, file: string): Promise<void> {
+async function noteRest(ctx: Ground, task: JobTask, { file, isWhole }: Growing): Promise<void> {
   const { clusterId, clusterJob: jobId, poolId } = task;
-  if (clusterId === null || jobId === null || poolId !== null) return;
+  if (isWhole || clusterId === null || jobId === null || poolId !== null) return;
   if ((await copyStateOf(file)).isWhole) return;
   const rest: Rest = { clusterId, jobId };
   try {
@@ -233,11 +240,14 @@ async function copyRest(
     const rest = join(folder, name);
     const { clusterId: of, jobId }: Rest = JSON.parse(await readFile(rest, "utf8"));
     if (of !== clusterId) continue;
-    await head.call(api.cancelJob, { id: jobId }, { signal, timeoutMs: patienceMs });
+    const options = { signal, timeoutMs: patienceMs };
+    const { status } = await head.call(api.cancelJob, { id: jobId }, options);
     const file = rest.replace(/rest$/, "log");
     using silence = openSilence(silentMs, signal);
-    const log = { taskId: madeFor.id, file, clusterId, jobId, isBehind: false };
-    await copyWhole(ctx, log, head, silence);
+    const log = { taskId: madeFor.id, file, clusterId, jobId, isBehind: false, isWhole: false };
+    const isOver = jobMachine.isFinal(status);
+    const { heard, signal: until } = silence;
+    await copyWhole(ctx, log, head, { isOver, heard, signal: until });
     await rm(rest);
   }
 }

@@ -6,6 +6,8 @@ export interface Growing {
   readonly jobId: number;
   /** Whether there may be more than the last read has found. */
   isBehind: boolean;
+  /** Whether the copy is known to have all of it. */
+  isWhole: boolean;
 }
 
 /** A copy that goes on by itself. */

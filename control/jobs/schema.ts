@@ -239,7 +239,15 @@ export interface JobLogs {
    * Resolves once the log is here up to its end, or its cluster is not wanted any more. Rejects on abort, and when
    * nothing of it came for so long.
    */
-  whole(task: JobTask, silentMs: number, signal: AbortSignal): Promise<void>;
+  whole(
+    task: JobTask,
+    how: {
+      readonly silentMs: number;
+      /** Whether its job is known to have ended. */
+      readonly isOver: boolean;
+    },
+    signal: AbortSignal,
+  ): Promise<void>;
   /** Copies no more of it; resolves once what is on its way was written. */
   drop(task: JobTask): Promise<void>;
   /** Copies what lies on the head of a cluster that is gone of the log of an attempt that was dropped. */

@@ -245,7 +245,11 @@ test("the rest of a log is waited for as long as any of it comes", async (t) => 
   }, 20);
   const { jobLogs } = bed.world.ctx;
 
-  const whole = jobLogs.whole(await bed.task(1), 300, AbortSignal.timeout(60_000));
+  const whole = jobLogs.whole(
+    await bed.task(1),
+    { silentMs: 300, isOver: false },
+    AbortSignal.timeout(60_000),
+  );
 
   await assert.rejects(whole, { message: "no data was received for 0.3 s" });
   assert.equal(printed, 30);
