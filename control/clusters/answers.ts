@@ -13,6 +13,10 @@ interface Answer {
 /** What the agents of a cluster answered last in a pass, by rank. */
 export type Answers = Map<number, Answer>;
 
+/** What each agent answered last. */
+export const lastHealth = (answers: Answers): ReadonlyMap<number, Health> =>
+  new Map([...answers].map(([rank, { health }]) => [rank, health]));
+
 /** Notes the health that an action was answered with: the next round need not ask for it. */
 export function noteHealth(answers: Answers, rank: number, health: Health): void {
   answers.set(rank, { health, goodUntil: performance.now() + healthTimeoutMs });

@@ -10,7 +10,7 @@ import type { NodeState } from "../providers/provider.ts";
 import { type Aside, obsolete, type Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { actStep, isQuick, makesNodes, type Pass } from "./act.ts";
-import { type Answers, healthOf, healthTimeoutMs } from "./answers.ts";
+import { type Answers, healthOf, healthTimeoutMs, lastHealth } from "./answers.ts";
 import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
@@ -80,7 +80,7 @@ async function settle(
       if (round > roundsAtMost) refuseUnsettled(cluster);
       const looksAgain = losses < lossesAtMost;
       const outcome = await goOn({ ctx, cluster, answers, looksAgain, signal }, aside);
-      if (outcome === "settled") return ctx.watches.keep(cluster);
+      if (outcome === "settled") return ctx.watches.keep(cluster, lastHealth(answers));
       if (outcome === waiting) return ctx.watches.forget(id);
       if (outcome === lost) {
         losses += 1;

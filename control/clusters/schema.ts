@@ -1,5 +1,5 @@
 import { fail } from "../../common/errors.ts";
-import type { Autostop, Idle, NodeSettings } from "../../contract/agent-shapes.ts";
+import type { Autostop, Health, Idle, NodeSettings } from "../../contract/agent-shapes.ts";
 import type { Hook, HookEvent } from "../../contract/hooks.ts";
 import type { ClusterStatus } from "../../contract/statuses.ts";
 import type { Resources } from "../../contract/task/resources.ts";
@@ -189,8 +189,8 @@ export function settingsOf(
 
 /** Keeps an ear on the agents of clusters that are on: one held response a node. */
 export interface Watches {
-  /** Listens to the cluster's nodes until it is stopped or gone. */
-  keep(cluster: Cluster): void;
+  /** Listens to the cluster's nodes until it is stopped or gone; `health` has what they answered just now, by rank. */
+  keep(cluster: Cluster, health?: ReadonlyMap<number, Health>): void;
   has(clusterId: string): boolean;
   /** What the idle timer of a cluster with autostop saw when its head last told of something. */
   idleOf(clusterId: string): Idle | undefined;

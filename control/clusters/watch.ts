@@ -11,6 +11,7 @@ import { listHeldOn } from "../jobs/work-store.ts";
 import { nudge } from "../reconciler.ts";
 import { type HookLogPump, openHookLogPump } from "./hooks/log-pump.ts";
 import { adoptTold } from "./lifecycles/adopt.ts";
+import { findLifecycle } from "./lifecycles/store.ts";
 import { keepQueue } from "./queue-snapshot.ts";
 import { openRelays } from "./relay.ts";
 import { openRounds, type Rounds } from "./repeating-work.ts";
@@ -47,11 +48,14 @@ export function openWatches(world: () => Context): Watches {
   }
 
   return {
-    keep(cluster) {
+    keep(cluster, health) {
       if (cluster.status === "STOPPED") return forget(cluster.id);
       if (watched.has(cluster.id)) return;
       const abort = new AbortController();
-      watched.set(cluster.id, { abort, done: watchCluster(world(), cluster, abort.signal) });
+      watched.set(cluster.id, {
+        abort,
+        done: watchCluster(world(), cluster, health, abort.signal),
+      });
     },
     has: (id) => watched.has(id),
     idleOf: (id) => watched.get(id)?.idle,
@@ -70,18 +74,28 @@ export function openWatches(world: () => Context): Watches {
 
 /** What compares states whenever a node tells of something, and when it could not be heard. */
 interface Ear {
-  /** Without an event: something may have been missed. */
-  heard(event?: AgentEvent | LogGrowth): void;
+  /** Without an event: something may have been missed, but no lifecycle of a node where nothing has ever happened. */
+  heard(event?: AgentEvent | LogGrowth, isNew?: boolean): void;
   /** The node is away: it may be gone for good, which other nodes have to know. */
   lost(): void;
   done(): Promise<void>;
 }
 
-async function watchCluster(ctx: Context, cluster: Cluster, signal: AbortSignal): Promise<void> {
+async function watchCluster(
+  ctx: Context,
+  cluster: Cluster,
+  health: ReadonlyMap<number, Health> | undefined,
+  signal: AbortSignal,
+): Promise<void> {
   const relays = cluster.nodes > 1 ? openRelays(ctx, cluster, signal) : undefined;
   const ranks = [...Array(cluster.nodes).keys()];
   const ears = ranks.map((rank) => openEar(ctx, cluster, rank, relays, signal));
-  await Promise.all(ears.map((ear, rank) => watchNode(ctx, cluster, rank, ear, signal)));
+  await Promise.all(
+    ears.map((ear, rank) => {
+      const node = { rank, ear, health: health?.get(rank) };
+      return watchNode(ctx, cluster, node, signal);
+    }),
+  );
   await Promise.all([...ears.map((ear) => ear.done()), relays?.done()]);
 }
 
@@ -101,13 +115,15 @@ function openEar(
   const owner = openRounds(() => tellOwner(ctx, cluster), failed, signal);
   let isAway = false;
   return {
-    heard(event) {
+    heard(event, isNew = false) {
       // The reconciler failed while it was away, and may wait for a minute by now.
       if (isAway) void nudge(ctx, "cluster", clusterId);
       isAway = false;
       if (event?.kind === "log")
         return rank === 0 ? ctx.jobLogs.grew(cluster, event.jobId) : undefined;
-      if (event === undefined || event.kind === "lifecycle") lifecycles.sync();
+      if (event === undefined && !isNew) lifecycles.sync();
+      if (event?.kind === "lifecycle")
+        void isTold(ctx, cluster, rank, event).then((is) => is || lifecycles.sync(), failed);
       // What another row has made for it has no autostop.
       if (rank === 0 && cluster.madeFor === null) idle.sync();
       const isOfJob = event === undefined || event.kind === "job";
@@ -148,6 +164,17 @@ export async function tellOwner(
   for (const job of await listHeldOn(ctx.db, id)) void nudge(ctx, "managed_job", job.id);
 }
 
+/** Whether control knows by the answer to its own call what an event tells of a lifecycle without hooks. */
+async function isTold(
+  { db }: Ground,
+  { id: clusterId }: Cluster,
+  rank: number,
+  { lifecycleId = "", status }: AgentEvent,
+): Promise<boolean> {
+  const known = await findLifecycle(db, { clusterId, rank, id: lifecycleId });
+  return known?.hooks === 0 && known.status === status;
+}
+
 /** Whatever is new of a node's lifecycles is the reconciler's to go on with, and the logs of their hooks are copied. */
 async function compare(
   ctx: Context,
@@ -181,22 +208,31 @@ async function lookAtIdle(ctx: Context, cluster: Cluster, signal: AbortSignal): 
   }
 }
 
+/** A node that is listened to. */
+interface Heard {
+  readonly rank: number;
+  readonly ear: Ear;
+  /** What it answered just before. */
+  readonly health: Health | undefined;
+}
+
 /** Listens again whenever the response breaks off, and has the cluster looked at. */
 async function watchNode(
   ctx: Context,
   cluster: Cluster,
-  rank: number,
-  ear: Ear,
+  { rank, ear, health: first }: Heard,
   signal: AbortSignal,
 ): Promise<void> {
+  let health = first;
   for (let pauseMs = firstPauseMs; !signal.aborted; ) {
     const since = performance.now();
-    await listen(ctx, cluster, rank, ear, signal).catch((error: unknown) => {
+    await listen(ctx, cluster, { rank, ear, health }, signal).catch((error: unknown) => {
       if (signal.aborted) return;
       ctx.log.debug({ err: error, clusterId: cluster.id, rank }, "agent not heard");
       ear.lost();
     });
     if (signal.aborted) return;
+    health = undefined;
     // One that answers and soon breaks off again and again is asked ever less often.
     if (performance.now() - since > longestPauseMs) pauseMs = firstPauseMs;
     void nudge(ctx, "cluster", cluster.id);
@@ -209,17 +245,16 @@ async function watchNode(
 async function listen(
   ctx: Context,
   cluster: Cluster,
-  rank: number,
-  ear: Ear,
+  { rank, ear, health }: Heard,
   signal: AbortSignal,
 ): Promise<never> {
   const agent = ctx.agent(cluster, rank);
-  const { lastSeq, rebuilt } = await agent.call(agentOperations.health, {}, { signal });
+  const { lastSeq, rebuilt } = health ?? (await agent.call(agentOperations.health, {}, { signal }));
   if (rebuilt) await tellRebuilt(ctx, cluster, rank, rebuilt);
   const { body } = await limited(silentMs, signal, (until) =>
     agent.open(agentOperations.events, { after: lastSeq }, until),
   );
-  ear.heard();
+  ear.heard(undefined, health !== undefined && lastSeq === 0);
   await hearLines(body, { silentMs, signal }, (line) => {
     if (line !== "") ear.heard(JSON.parse(line));
   });

@@ -48,6 +48,7 @@ export async function deliverFiles(
   { ranks, isPatient = false, tell }: Addressees,
   until: AbortSignal,
 ): Promise<void> {
+  if (cargoes.length === 0) return;
   const failed = new AbortController();
   const signal = AbortSignal.any([until, failed.signal]);
   for (const cargo of cargoes) {

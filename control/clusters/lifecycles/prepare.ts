@@ -1,4 +1,5 @@
 import { AppError } from "../../../common/errors.ts";
+import { limited } from "../../../common/limited.ts";
 import { agentOperations as api } from "../../../contract/agent-api.ts";
 import type { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import type { Context } from "../../context.ts";
@@ -80,14 +81,15 @@ export async function fetchLogs(
 ): Promise<typeof lost | undefined> {
   const isAsked = known.length === 0 || known.some(mayHaveLogs);
   if (isAsked) await adoptLifecycles(ctx, cluster, 0, signal).catch(() => signal.throwIfAborted());
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(fetchLogsMs)]);
   const open = isAsked ? (await listOpen(ctx.db, cluster.id)).filter(mayHaveLogs) : [];
-  const [fetched] = await Promise.all([
-    Promise.all(
-      open.map((one) => fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit)),
-    ),
-    keepLastLogs(ctx, cluster, limit),
-  ]);
+  const fetch = (one: StoredLifecycle, limit: AbortSignal) =>
+    fetchLogsOf(ctx, cluster, one, looksAgain && one.rank === 0, limit);
+  const [fetched] = await limited(fetchLogsMs, signal, (limit) =>
+    Promise.all([
+      Promise.all(open.map((one) => fetch(one, limit))),
+      keepLastLogs(ctx, cluster, limit),
+    ]),
+  );
   signal.throwIfAborted();
   return fetched.find((outcome) => outcome === lost);
 }
