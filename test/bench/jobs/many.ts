@@ -9,19 +9,39 @@ import { testWorld, type World } from "../../helpers/world.ts";
 import type { Figure } from "../figures.ts";
 import type { Lab } from "../lab.ts";
 import { timeOf } from "../measure.ts";
+import { useMachinesHere } from "./here.ts";
 
 const jobs = 10_000;
 const inOneLaunch = 1_000;
 
 /**
  * Managed jobs from their submission until nothing is left of them, on machines that do nothing and whose jobs end at once.
- * Control and its caller are one process, the agents of all machines another one.
+ * Control and its caller are one process. Its own work is told apart from that of HTTP: agents are called as functions
+ * first, then over their sockets in another process.
  */
 export async function manyJobs(lab: Lab): Promise<Figure[]> {
+  const folder = lab.folder();
+  const own = await runJobs(lab, useMachinesHere);
+  const whole = await runJobs(lab, (world) =>
+    useMachines(world, lab.load("jobs/machines.ts", folder, "at once"), folder),
+  );
+  const what = `${jobs} managed jobs that do nothing`;
+  const cpu = "CPU time of control for each";
+  return [
+    { what, measured: own.perSecond, unit: "jobs/s", target: { atLeast: 300 } },
+    { what: `${what}: ${cpu}`, measured: own.cpuMs, unit: "ms" },
+    { what: `${what}, over HTTP`, measured: whole.perSecond, unit: "jobs/s" },
+    { what: `${what}, over HTTP: ${cpu}`, measured: whole.cpuMs, unit: "ms" },
+  ];
+}
+
+async function runJobs(
+  lab: Lab,
+  use: (world: World) => void,
+): Promise<{ perSecond: number; cpuMs: number }> {
   await using cleanings = new AsyncDisposableStack();
   const world = await testWorld({ after: (clean) => cleanings.defer(clean) });
-  const folder = lab.folder();
-  useMachines(world, lab.load("jobs/machines.ts", folder, "at once"), folder);
+  use(world);
   const before = process.cpuUsage();
   const ms = await timeOf(async () => {
     const launch = { task: "name: bench\nrun: 'true'", name: null, num_jobs: inOneLaunch };
@@ -29,19 +49,7 @@ export async function manyJobs(lab: Lab): Promise<Figure[]> {
     while ((await openJobs(world)) > 0) await sleep(50, undefined, { signal: lab.signal });
   });
   const { user, system } = process.cpuUsage(before);
-  return [
-    {
-      what: `${jobs} managed jobs that do nothing`,
-      measured: jobs / (ms / 1_000),
-      unit: "jobs/s",
-      target: { atLeast: 300 },
-    },
-    {
-      what: `${jobs} managed jobs that do nothing: CPU time of control for each`,
-      measured: (user + system) / 1_000 / jobs,
-      unit: "ms",
-    },
-  ];
+  return { perSecond: jobs / (ms / 1_000), cpuMs: (user + system) / 1_000 / jobs };
 }
 
 async function openJobs({ ctx }: World): Promise<number> {
