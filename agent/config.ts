@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod";
 import { pickSet, readSettings } from "../common/config.ts";
@@ -136,7 +137,7 @@ function baseEnv(home: string, env: Env) {
     HOME: home,
     USER: user,
     LOGNAME: user,
-    SHELL: "/bin/bash",
+    SHELL: existsSync("/bin/bash") ? "/bin/bash" : "/bin/sh",
     PATH: env["PATH"] ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     LANG: "C.UTF-8",
     ...pickSet(env, inheritedVariables),

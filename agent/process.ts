@@ -87,7 +87,7 @@ const inner = `
 trap : TERM INT HUP
 __at=$1 __how=$2 __text=$3
 __shell=$(command -pv bash || command -v bash || echo sh)
-if test -r "$__at.env"; then export __bash_env="\${BASH_ENV-}" BASH_ENV="$__at.env"; fi
+if test "$__shell" != sh && test -r "$__at.env"; then export __bash_env="\${BASH_ENV-}" BASH_ENV="$__at.env"; fi
 case $__text in
 "") set -- "$__shell" -l "$__at.sh" ;;
 *) set -- "$__shell" -l -c "$__text" ;;

@@ -35,7 +35,10 @@ function runWithoutBash(folder: string, text: string): string | undefined {
 test("where there is no bash a script runs in sh", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "scripts-"));
   t.after(() => rmSync(folder, { recursive: true, maxRetries: 3 }));
-  const told = runWithoutBash(folder, 'echo "$0 $BASH_VERSION" $(command -v bash); exit 3');
+  const told = runWithoutBash(
+    folder,
+    'echo "$0 $BASH_VERSION" $(command -v bash) $BASH_ENV; exit 3',
+  );
   if (told === undefined) return t.skip("bash cannot be hidden here");
 
   assert.deepEqual(JSON.parse(told), { code: 3 });
