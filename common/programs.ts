@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 
 const fromSource = import.meta.filename.endsWith(".ts");
 
@@ -29,6 +29,15 @@ const sources: Record<Program, { folder: string; rooms: readonly string[]; bundl
   sidecar: { folder: "sidecar", rooms: [], bundles: ["sidecar"] },
   balancer: { folder: "control/balancer", rooms: ["sidecar"], bundles: ["balancer"] },
 };
+
+/**
+ * What starts the Node.js that we run on once more. Control sends it with a loader and libraries of its own, which are
+ * used where the machine lacks them: then the loader is `process.execPath`.
+ */
+export const nodeProgram: string =
+  basename(process.execPath) === "ld.so"
+    ? join(process.execPath, "../../bin/node")
+    : process.execPath;
 
 /** The arguments that Node.js runs one of our programs with: its source, or its bundle from one. */
 export const programArgs = (program: Program): string[] => [

@@ -1,7 +1,7 @@
 import { endFoundBy } from "../../common/end-processes.ts";
 import { findBearers, findTree, type Tree } from "../../common/process-tree.ts";
 import { envOf, product } from "../../common/product.ts";
-import { programArgs } from "../../common/programs.ts";
+import { nodeProgram, programArgs } from "../../common/programs.ts";
 import type { JobSidecar } from "../../contract/agent-shapes.ts";
 import { setAside } from "../aside.ts";
 
@@ -61,7 +61,7 @@ export function wrapScript({ listen, serverPort, key }: JobSidecar, given: Wrapp
   words.push("--break-off");
   const restored = ["--", "/bin/sh", "-c", `unset ${keyName}\n${restore}\nexec "$@"`, "sh"];
   return {
-    through: [process.execPath, ...programArgs("sidecar"), ...words, ...restored, ...given.through],
+    through: [nodeProgram, ...programArgs("sidecar"), ...words, ...restored, ...given.through],
     env: { ...env, [keyName]: key },
   };
 }

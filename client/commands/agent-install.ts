@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { settingName } from "../../common/config.ts";
 import { AppError, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
-import { buildOf, programArgs, unitFileOf } from "../../common/programs.ts";
+import { buildOf, nodeProgram, programArgs, unitFileOf } from "../../common/programs.ts";
 import { systemUser } from "../../common/system-user.ts";
 import type { OptionsOf } from "../catalog.ts";
 import type { Action } from "../output/actions.ts";
@@ -84,7 +84,7 @@ function atPlace(
 function unitFor({ user, isUsers }: Place): string {
   const file = unitFileOf("agent");
   const text = fitUnit(readFileSync(file, "utf8"), {
-    command: [process.execPath, ...programArgs("agent")],
+    command: [nodeProgram, ...programArgs("agent")],
     user: isUsers ? null : user,
     env: { [settingName("build")]: buildOf("agent") },
   });

@@ -1,4 +1,5 @@
 import type { AddressInfo } from "node:net";
+import { nodeProgram } from "../../common/programs.ts";
 import type { Config } from "../config.ts";
 import type { Key } from "../keys.ts";
 import type { Samples } from "../metrics.ts";
@@ -87,6 +88,7 @@ function forkWorker(config: Config, env: Env) {
   // One worker alone does not pay for what starts several.
   const { fork } = process.getBuiltinModule("node:child_process");
   const child = fork(process.argv[1] ?? "", {
+    execPath: nodeProgram,
     env: { ...env, [workerVariable]: JSON.stringify(config) },
     stdio: ["ignore", "inherit", "inherit", "ipc"],
     // Keys are bytes and dates, which JSON does not have.

@@ -7,6 +7,7 @@ import { fail } from "../../../common/errors.ts";
 import { fileDigestOf } from "../../../common/files.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
 import { openTurns, type Turns } from "../../../common/turns.ts";
+import { gatherScript } from "../runtime.ts";
 
 /** A packed folder (`tar`, `gzip`) that hosts get once, under its hash. */
 export interface Bundle {
@@ -20,7 +21,7 @@ export interface Bundle {
 export interface Bundles {
   /** The agent, and the command that puts it in systemd. */
   agent(): Promise<Bundle>;
-  /** Node.js as `bin/node` for the machines that uname(1) calls so; throws when there is none. */
+  /** Node.js as `bin/node`, to be settled, for the machines that uname(1) calls so; throws when there is none. */
   runtime(arch: string): Promise<Bundle>;
   /** They are sent to so many hosts at once that each has what it needs of the way in time. */
   readonly inTurn: Turns;
@@ -62,7 +63,7 @@ export function openBundles(folder: string): Bundles {
       const file = findRuntime(arch);
       const { size } = await stat(file);
       const version = process.versions.node;
-      return once(`node-${version}-${arch}-${size}`, (out) => packRuntime(file, out));
+      return once(`runtime-${version}-${arch}-${size}`, (out) => packRuntime(file, out));
     },
   };
 }
@@ -79,11 +80,19 @@ async function packOnce(file: string, pack: (file: string) => Promise<void>): Pr
 
 async function packAgent(out: string): Promise<void> {
   if (!isFromSource) return pack(root, agentFilesIn(root), out);
+  await packBuilt(out, (built) => [join(root, "bin/bundle.ts"), "--out", built], agentFilesIn);
+}
+
+/** Packs what Node.js leaves in a folder that it is given. */
+async function packBuilt(
+  out: string,
+  wordsFor: (built: string) => string[],
+  namesIn: (built: string) => string[],
+): Promise<void> {
   const built = await mkdtemp(`${out}-`);
   try {
-    const words = [join(root, "bin/bundle.ts"), "--out", built];
-    await promisify(execFile)(process.execPath, words);
-    await pack(built, agentFilesIn(built), out);
+    await promisify(execFile)(process.execPath, wordsFor(built));
+    await pack(built, namesIn(built), out);
   } finally {
     await rm(built, { recursive: true, force: true });
   }
@@ -92,9 +101,15 @@ async function packAgent(out: string): Promise<void> {
 const agentFilesIn = (folder: string): string[] =>
   agentFiles.filter((name) => existsSync(join(folder, name)));
 
-/** `.../bin/node` of a package is packed as it lies there. */
+/** What we run on is packed with its libraries; `.../bin/node` of a package as it lies there. */
 const packRuntime = (file: string, out: string): Promise<void> =>
-  pack(join(dirname(file), ".."), ["bin/node"], out);
+  file === process.execPath
+    ? packBuilt(
+        out,
+        (built) => ["-e", gatherScript, built],
+        () => ["bin", "lib"],
+      )
+    : pack(join(dirname(file), ".."), ["bin/node"], out);
 
 /** The same files make the same bytes. */
 async function pack(cwd: string, names: string[], file: string): Promise<void> {
@@ -102,7 +117,7 @@ async function pack(cwd: string, names: string[], file: string): Promise<void> {
   await create({ cwd, file, gzip: { level: 3 }, portable: true, noMtime: true }, names);
 }
 
-/** The Node.js that we have for a kind of machine: a package, or what we run on ourselves. */
+/** The Node.js that we have for a kind of machine: what we run on ourselves, or a package. */
 function findRuntime(arch: string): string {
   const known = runtimes[arch];
   if (known === undefined)
@@ -110,12 +125,12 @@ function findRuntime(arch: string): string {
       "CloudError",
       `we have no Node.js for ${arch} machines (only for ${Object.keys(runtimes).join(" and ")}); install Node.js 24 there`,
     );
+  if (process.platform === "linux" && process.arch === known.arch) return process.execPath;
   const places = [root, join(root, "..")];
   const file = places
     .map((place) => join(place, "node_modules", known.name, "bin/node"))
     .find(existsSync);
   if (file !== undefined) return file;
-  if (process.platform === "linux" && process.arch === known.arch) return process.execPath;
   fail(
     "CloudError",
     `control has no Node.js for ${arch} machines; install Node.js 24 on the host, or run beside control: ` +

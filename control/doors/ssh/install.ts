@@ -1,5 +1,6 @@
 import { createReadStream } from "node:fs";
 import { fail } from "../../../common/errors.ts";
+import { settleScript } from "../runtime.ts";
 import type { Bundle, Bundles } from "./bundles.ts";
 import type { SshConnections } from "./connections.ts";
 import { runOn } from "./exec.ts";
@@ -29,8 +30,8 @@ const whichScript = `
 cd ~/${bundlesFolder} 2> /dev/null || exit 0
 for name; do [ ! -d "$name" ] || echo "$name"; done`;
 
-/** Takes a bundle in as $1, whole or not at all; $2 is the hash of its bytes, $3 what must start. */
-const unpackScript = `
+/** Takes a bundle in as $1, whole or not at all; $2 is the hash of its bytes. */
+const unpackScript = `${settleScript}
 set -eu
 umask 022
 mkdir -p ~/${bundlesFolder}
@@ -43,7 +44,7 @@ cat > "$part/bundle"
 read -r sum _ < <(sha256sum "$part/bundle")
 if [ "$sum" != "$2" ]; then echo "what arrived is not what was sent" >&2; exit 1; fi
 tar -xzf "$part/bundle" -C "$part/files"
-if [ -n "$3" ]; then "$part/files/$3" --version > /dev/null; fi
+[ ! -e "$part/files/bin/node" ] || settle "$part/files"
 mv -T "$part/files" "$1" 2> /dev/null || [ -d "$1" ]`;
 
 /**
@@ -66,10 +67,7 @@ export async function installAgent(
   const there = await runOn(ssh, target, { ...asked, timeoutMs: askMs }, signal);
   const missing = wanted.filter((bundle) => !there.split("\n").includes(placeOf(bundle)));
   checkRoom(target, facts, missing);
-  for (const bundle of missing)
-    await bundles.inTurn(() =>
-      upload(ssh, target, bundle, bundle === runtime ? "bin/node" : "", signal),
-    );
+  for (const bundle of missing) await bundles.inTurn(() => upload(ssh, target, bundle, signal));
   const pathOf = (bundle: Bundle) => `${facts.home}/${bundlesFolder}/${placeOf(bundle)}`;
   return {
     node: runtime === undefined ? (own ?? "node") : `${pathOf(runtime)}/bin/node`,
@@ -83,13 +81,12 @@ async function upload(
   ssh: SshConnections,
   target: SshTarget,
   bundle: Bundle,
-  probe: string,
   signal?: AbortSignal,
 ): Promise<void> {
   const script = {
     what: "unpacking the agent",
     text: unpackScript,
-    args: [placeOf(bundle), bundle.hash, probe],
+    args: [placeOf(bundle), bundle.hash],
     input: createReadStream(bundle.file),
     timeoutMs: uploadMs,
   };

@@ -1,11 +1,12 @@
 import { createReadStream } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
-import { AppError, fail } from "../../../common/errors.ts";
+import { AppError } from "../../../common/errors.ts";
 import { programArgs } from "../../../common/programs.ts";
 import { shellWord } from "../../../common/shell-word.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
 import { findRoot, runIn, runtimeFolder } from "../../doors/kubernetes/exec.ts";
+import { settleScript, unsettledCode } from "../../doors/runtime.ts";
 import type { Bundle, Bundles } from "../../doors/ssh/bundles.ts";
 
 /** Brings the agent, and Node.js, into a pod, whatever its image has. */
@@ -18,16 +19,18 @@ const uploadMs = 10 * 60_000;
 const uploadsAtMost = 3;
 const brokenPauseMs = 500;
 
-/** The kind of machine, the Node.js of the pod or its image if there is one, its loader of glibc, and which bundles are there. */
+/** The kind of machine, the first Node.js of the pod or its image that starts, and which bundles are there. */
 const lookScript = `
 ${findRoot}
 cd "$root" && uname -m
-node=$(PATH="${runtimeFolder}:$PATH"; command -v node) && echo "$node $("$node" --version 2> /dev/null)" || echo
-ls -d /lib*/ld-linux*.so.* 2> /dev/null | head -n 1 | grep . || echo
+for node in ${runtimeFolder}/lib/node ${runtimeFolder}/bin/node "$(command -v node)"; do
+  version=$("$node" --version 2> /dev/null) && break
+done
+echo "$node $version"
 ls bundles`;
 
 /** Takes a bundle of $2 bytes in as $1, whole or not at all. */
-const unpackScript = `
+const unpackScript = `${settleScript}
 set -eu
 ${findRoot}
 cd "$root/bundles"
@@ -35,6 +38,7 @@ part=.$1.$$
 trap 'rm -rf "$part"' EXIT
 mkdir "$part"
 head -c "$2" | tar -xzf - -C "$part"
+[ ! -e "$part/bin/node" ] || settle "$part"
 [ -d "$1" ] || mv "$part" "$1"`;
 
 /** Ends what has the agent's mark in its environment, and nothing that it started. */
@@ -65,12 +69,9 @@ export async function bringAgent(
   signal: AbortSignal,
 ): Promise<void> {
   const look = { what: "looking for the agent", text: lookScript, timeoutMs: quickMs };
-  const [arch = "", own = "", libc = "", ...there] = (await runIn(api, pod, look, signal)).split(
-    "\n",
-  );
+  const [arch = "", own = "", ...there] = (await runIn(api, pod, look, signal)).split("\n");
   const [ownNode = "", version = ""] = own.split(" ");
   const isNew = Number(/^v(\d+)/.exec(version)?.[1] ?? 0) >= leastNode;
-  if (!isNew && libc === "") refuseImage(pod);
   const runtime = isNew ? undefined : await bundles.runtime(arch);
   const agent = await bundles.agent();
   const missing = [agent, ...(runtime ? [runtime] : [])].filter(
@@ -92,13 +93,8 @@ export async function bringAgent(
   await runIn(api, pod, start, signal);
 }
 
-/** Every image of this kind is refused: another node would not help. */
-const refuseImage = (pod: string): never =>
-  fail(
-    "ResourcesUnavailableError",
-    `the image of pod ${pod} has no glibc, which Node.js needs for the agent; ` +
-      "take an image that is made from Debian, Ubuntu or Red Hat, or one that has Node.js 24, such as node:24-alpine",
-  );
+/** The image has no `tar`, or Node.js does not start in it: no other node would help. */
+const lasting: readonly unknown[] = [127, unsettledCode];
 
 const placeOf = ({ hash }: Bundle): string => hash.slice(0, hashLength);
 
@@ -120,8 +116,11 @@ async function upload(
       return void (await runIn(api, pod, script, signal));
     } catch (error) {
       signal.throwIfAborted();
-      const isBroken = error instanceof AppError && error.details["exitCode"] === undefined;
-      if (!isBroken || sent === uploadsAtMost) throw error;
+      if (!(error instanceof AppError)) throw error;
+      const { exitCode } = error.details;
+      if (lasting.includes(exitCode))
+        throw new AppError("ResourcesUnavailableError", error.message, {}, error);
+      if (exitCode !== undefined || sent === uploadsAtMost) throw error;
       await sleep(sent * brokenPauseMs, undefined, { signal });
     }
   }

@@ -8,6 +8,7 @@ import {
   runtimeFolder,
 } from "../../doors/kubernetes/exec.ts";
 import { nodeIdOf } from "../../doors/node-id.ts";
+import { gatherScript } from "../../doors/runtime.ts";
 import type { ClusterRef } from "../provider.ts";
 import { merge } from "./merge.ts";
 import { affinityOf, resourceOf } from "./nodes.ts";
@@ -233,7 +234,7 @@ const runtimeMount = { name: "runtime", mountPath: runtimeFolder };
 /** Leaves Node.js of another image for the container of ours, before that begins. */
 const runtimeOf = (image: string) => ({
   ...{ name: "runtime", image, volumeMounts: [runtimeMount] },
-  command: ["sh", "-c", `cp "$(command -v node)" ${runtimeFolder}/node`],
+  command: ["node", "-e", gatherScript, runtimeFolder],
   resources: { requests: { cpu: "50m", memory: "64Mi" } },
 });
 
