@@ -12,8 +12,8 @@ import type { Cluster } from "./clusters/schema.ts";
 import { findCluster, findLive } from "./clusters/store.ts";
 import type { Context } from "./context.ts";
 import type { Ground } from "./ground.ts";
+import { findTasks } from "./jobs/find.ts";
 import { calledInJob, hasEnded as hasTaskEnded, type JobTask } from "./jobs/schema.ts";
-import { listTasks } from "./jobs/store.ts";
 import { findRequest, resolveId } from "./requests/find.ts";
 import { hasEnded, type StoredRequest } from "./requests/schema.ts";
 import { listReplicas } from "./services/replicas/store.ts";
@@ -37,9 +37,10 @@ async function explain(
   if (cluster !== undefined && isSeen(cluster)) return explainCluster(ctx, cluster, call.signal);
   const service = await findLiveService(ctx.db, name);
   if (service !== undefined && isSeen(service)) return explainService(ctx, service);
-  const tasks = /^\d{1,9}$/.test(name) ? await listTasks(ctx.db, [Number(name)]) : [];
-  const [task] = tasks;
-  if (task !== undefined && isSeen(task.job)) return explainJob(ctx, tasks, call.signal);
+  const number = /^\d{1,9}$/.test(name) ? Number(name) : null;
+  const job = { name: number === null ? name : null, job_id: number, task: null };
+  const tasks = await findTasks(ctx, job, call);
+  if (tasks.length > 0) return explainJob(ctx, tasks, call.signal);
   const request = await findRequest(ctx, await resolveId(ctx, name, call).catch(() => ""));
   if (request !== undefined) return explainRequest(ctx, request, call.signal);
   return fail(

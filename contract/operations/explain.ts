@@ -7,10 +7,12 @@ import { query } from "./fields.ts";
 export const explainOperations = operationsOf("", {
   explain: {
     route: "GET /explain",
-    summary: "Explain what a cluster, a service or a request is waiting for.",
+    summary: "Explain what a cluster, a service, a managed job or a request is waiting for.",
     access: "viewer",
     input: query({
-      name: text.describe("Name of a live cluster or service, or the beginning of a request id."),
+      name: text.describe(
+        "Name of a live cluster or service, name or number of a managed job, or the beginning of a request id.",
+      ),
     }),
     output: Explanation,
     errors: ["NotFoundError", "ValueError"],

@@ -87,6 +87,7 @@ test("explain says what a job waits for, and what is done for its cluster", asyn
     /^cluster train-1 is being created,cluster train-1: creates node 0/,
   );
   assert.deepEqual(running["doing"], ["attempt 1 is on cluster train-1"]);
+  assert.deepEqual(await explanationOf(bed, "train"), running);
   assert.equal((await explanationOf(bed, "999999999"))["status"], undefined);
 });
 
