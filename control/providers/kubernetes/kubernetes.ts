@@ -26,7 +26,7 @@ import { bringAgent, endAgentIn, pipeCommand } from "./bring.ts";
 import { machinesOf } from "./machines.ts";
 import { offersOf } from "./nodes.ts";
 import type { Pod } from "./objects.ts";
-import { endOf, type Pending } from "./pending.ts";
+import { endOf, type Pending, refuse, refuseUnstarted } from "./pending.ts";
 import { clusterAnnotation, labels, type PodDefaults, podName, podOf } from "./pod.ts";
 import {
   graceIn,
@@ -128,6 +128,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     if (pod === undefined) return;
     await ensureShared(api, cluster, pod, defaultsFor(cluster), signal);
     const begun = await untilBegun(podsIn(api), pod, startMs, signal);
+    refuseUnstarted(begun);
     if (begun.status.phase !== "Running") return;
     await bringAgent(api, podName(nodeId), bundles, build, signal).catch(async (error) => {
       signal.throwIfAborted();
@@ -292,9 +293,3 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
 }
 
 const nodeOf = ({ metadata }: Pod): string => metadata.labels?.[labels.node] ?? "";
-
-/** Another place is tried if there is no room; an image that cannot be pulled fails the launch. */
-function refuse({ why, lacks }: Pending): never {
-  const details = lacks === "place" ? { refusal: "capacity" } : {};
-  throw new AppError("ResourcesUnavailableError", why, details);
-}

@@ -1,3 +1,4 @@
+import { AppError } from "../../../common/errors.ts";
 import type { KubeEvent, Pod } from "./objects.ts";
 
 /** Why a pod does not run yet. Pure. */
@@ -27,6 +28,12 @@ export interface Pending {
   readonly lacks: "place" | "pod" | "time";
   /** Something of Kubernetes warns of it, and may try it again. */
   readonly isWarned?: true;
+}
+
+/** Another place is tried if there is no room; an image that cannot be pulled fails the launch. */
+export function refuse({ why, lacks }: Pending): never {
+  const details = lacks === "place" ? { refusal: "capacity" } : {};
+  throw new AppError("ResourcesUnavailableError", why, details);
 }
 
 /** What keeps a pod from running, by its conditions, else by its newest warning. */
@@ -66,11 +73,23 @@ const statesOf = ({ initContainerStatuses = [], containerStatuses = [] }: Pod["s
 const unschedulable = (message = "Unschedulable"): string =>
   message.replace(/ (no new claims to deallocate, )?preemption: .*$/s, "");
 
-/** Why a pod has ended by itself. */
-export const endOf = ({ status }: Pod): string => {
-  const terminated = statesOf(status)
+const failureIn = (status: Pod["status"]) =>
+  statesOf(status)
     .map((state) => state?.terminated)
     .find((one) => one !== undefined && one.exitCode !== 0);
+
+/** Throws why a pod could not begin, as where its image has no shell. */
+export function refuseUnstarted({ status }: Pod): void {
+  const { reason = "", message } = failureIn(status) ?? {};
+  if (notStarted.includes(reason)) refuse({ why: `${reason}: ${message}`, lacks: "pod" });
+}
+
+/** What containerd says, and what others do. */
+const notStarted = ["StartError", "ContainerCannotRun"];
+
+/** Why a pod has ended by itself. */
+export const endOf = ({ status }: Pod): string => {
+  const terminated = failureIn(status);
   return (
     status.message ??
     status.reason ??

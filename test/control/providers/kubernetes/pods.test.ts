@@ -5,7 +5,7 @@ import { machinesOf } from "../../../../control/providers/kubernetes/machines.ts
 import { merge } from "../../../../control/providers/kubernetes/merge.ts";
 import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
 import { amountOf, type Pod } from "../../../../control/providers/kubernetes/objects.ts";
-import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
+import { pendingOf, refuseUnstarted } from "../../../../control/providers/kubernetes/pending.ts";
 import { clusterAnnotation, graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
 import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
@@ -281,4 +281,18 @@ test("a pod that waits says for what", () => {
   const warning = { type: "Warning", reason: "FailedMount", message: "no disk" };
   const warned = pendingOf(aPod(scheduled), [warning]);
   assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time", isWarned: true });
+});
+
+test("a pod whose process cannot be started is refused", () => {
+  const ended = (reason: string) => {
+    const terminated = { reason, message: 'exec: "/bin/sh": no such file', exitCode: 128 };
+    return aPod({ containerStatuses: [{ name: "node", state: { terminated } }] });
+  };
+
+  assert.throws(() => refuseUnstarted(ended("StartError")), {
+    type: "ResourcesUnavailableError",
+    message: 'StartError: exec: "/bin/sh": no such file',
+  });
+  refuseUnstarted(ended("Error"));
+  refuseUnstarted(aPod({}));
 });
