@@ -63,6 +63,14 @@ exec httpd -f -p 8080 -h .`,
   const inPod = (script: string) => kubectl("exec", pod, "--", "sh", "-c", script);
   const sleepers = () => inPod("ps | grep '[s]leep 98[76]' | wc -l");
 
+  await t.test("an agent that crashes starts again, and jobs continue", async () => {
+    await inPod("kill -KILL $(ps | awk '/agent[.]mjs$/ { print $1 }')");
+    const id = await demo.exec(JSON.stringify({ resources, run: "echo again; exit 3" }));
+    const { text } = await demo.follow(id);
+    assert.match(text, /again/);
+    assert.equal(await demo.jobStatus(1), "RUNNING");
+  });
+
   await t.test("a job that is cancelled ends with all that it started", async () => {
     const run = "setsid sleep 987 & (trap '' TERM; sleep 986) & wait";
     const id = await demo.exec(JSON.stringify({ resources, run }));
@@ -70,14 +78,6 @@ exec httpd -f -p 8080 -h .`,
     await demo.cancel(id);
     await demo.untilJob(id, "CANCELLED");
     assert.equal(await sleepers(), "0");
-  });
-
-  await t.test("an agent that crashes starts again, and jobs continue", async () => {
-    await inPod("kill -KILL $(ps | awk '/agent[.]mjs$/ { print $1 }')");
-    const id = await demo.exec(JSON.stringify({ resources, run: "echo again; exit 3" }));
-    const { text } = await demo.follow(id);
-    assert.match(text, /again/);
-    assert.equal(await demo.jobStatus(1), "RUNNING");
   });
 
   await t.test("its hooks, and their logs", async () => {
@@ -90,6 +90,16 @@ exec httpd -f -p 8080 -h .`,
   });
 
   await demo.down();
+});
+
+test("an image without a shell is refused with what it lacks", options, async (t) => {
+  const { control, kubectl } = await startKubeControl(t);
+  const image = { ...resources, image_id: "docker:lab/pause:1" };
+  writeFileSync(join(control.home, "task.yaml"), JSON.stringify({ resources: image, run: "true" }));
+  const { code, stderr } = await control.cli("launch", "-y", "-c", "demo", "task.yaml");
+  assert.notEqual(code, 0);
+  assert.match(stderr, /StartError: .*"\/bin\/sh".* no such file/);
+  await until(async () => (await kubectl("get", "pods", "--output=name")) === "" || undefined);
 });
 
 test("a replica of it is behind its sidecar", options, async (t) => {
