@@ -8,13 +8,21 @@ const options = { skip: whyNoLab(), timeout: 240_000 };
 /** Without the Node.js of this machine. */
 const bare = aPodTask("echo hello", { config: {} });
 
+const resources = { infra: "k8s", cpus: 0.5, memory: 1, image_id: "docker:lab/busybox:1" };
+const settings = { OUTRIGGER_KUBERNETES_RUNTIME_IMAGE: "docker.io/lab/node:1" };
 const ways = [
   { name: "from its image", task: aPodTask("echo hello"), env: {}, bundles: 1 },
   { name: "from control", task: bare, env: {}, bundles: 2 },
   {
     name: "from the image that settings name",
     task: bare,
-    env: { OUTRIGGER_KUBERNETES_RUNTIME_IMAGE: "docker.io/lab/node:1" },
+    env: settings,
+    bundles: 1,
+  },
+  {
+    name: "from the image that settings name, with libraries that its own image lacks",
+    task: aPodTask("echo hello", { config: {}, resources }),
+    env: settings,
     bundles: 1,
   },
 ];
