@@ -8,7 +8,7 @@ import { closeLogs, keepLogsSmall } from "../hooks/log-size.ts";
 import { beginRun, endRun, skipRun } from "../hooks/results.ts";
 import { endMounts } from "../mounts/mounts.ts";
 import { untilDue } from "../timer.ts";
-import { endJobs, endJobsAtLast } from "./jobs.ts";
+import { endJobs, endJobsAtLast, untilReleased } from "./jobs.ts";
 import { afterReboot, nextEntry, passedOver } from "./lifecycle.ts";
 import { getRow, momentOf, moveLifecycle, writeLifecycle } from "./lifecycles.ts";
 import type { LifecycleRow } from "./row.ts";
@@ -110,6 +110,8 @@ function skipRest(agent: Agent, row: LifecycleRow): void {
 }
 
 async function endWork(agent: Agent, { id }: LifecycleRow): Promise<void> {
+  await untilReleased(agent, id);
+  if (getRow(agent, id).status !== "JOBS") return;
   await endJobs(agent, id);
   await endLeft(agent, getRow(agent, id));
   await leaveBuckets(agent, id);

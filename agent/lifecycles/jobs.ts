@@ -1,13 +1,14 @@
 import { endTree } from "../../common/end-processes.ts";
+import { readEnv } from "../../common/product.ts";
 import { type Agent, keys } from "../context.ts";
 import { cancelJob } from "../jobs/jobs.ts";
 import { wantPart } from "../jobs/move.ts";
-import { findPart, listLiveParts } from "../jobs/part-store.ts";
+import { findPart, findSpec, listLiveParts } from "../jobs/part-store.ts";
 import { treeOf } from "../jobs/parts.ts";
 import { listStartedIds } from "../jobs/store.ts";
 import { findNode } from "../node.ts";
 import { untilDue } from "../timer.ts";
-import { describeDone } from "./lifecycle.ts";
+import { describeDone, isOnlyNotice } from "./lifecycle.ts";
 import { getRow } from "./lifecycles.ts";
 import { findLifecycle } from "./store.ts";
 import { graceOf, jobsEndMs } from "./time.ts";
@@ -35,10 +36,7 @@ export async function endJobs(agent: Agent, id: string): Promise<void> {
     reason: describeDone(row),
     signal: AbortSignal.any([patience, stopping]),
   };
-  const ids =
-    rank === headRank
-      ? listStartedIds(journal)
-      : listLiveParts(journal, rank).map(({ jobId }) => jobId);
+  const ids = listWork(agent, rank);
   const end = rank === headRank ? cancelJob : endPart(rank);
   await Promise.all(
     ids.map(async (jobId) => {
@@ -51,6 +49,29 @@ export async function endJobs(agent: Agent, id: string): Promise<void> {
       }
     }),
   );
+}
+
+const listWork = ({ journal }: Agent, rank: number): number[] =>
+  rank === headRank
+    ? listStartedIds(journal)
+    : listLiveParts(journal, rank).map(({ jobId }) => jobId);
+
+/**
+ * A replica that is taken away serves until control, which has sent requests elsewhere by then, wants its cluster
+ * gone, or until jobs are to end anyway.
+ */
+export async function untilReleased(agent: Agent, id: string): Promise<void> {
+  const { journal, stopping } = agent;
+  const serves = (jobId: number) =>
+    readEnv(findSpec(journal, jobId)?.env ?? {}, "REPLICA_PORT") !== undefined;
+  const atMs = () => {
+    const row = getRow(agent, id);
+    const isBound = row.status !== "JOBS" || !isOnlyNotice(row.events);
+    if (isBound || !listWork(agent, findNode(journal)?.rank ?? headRank).some(serves))
+      return Number.NEGATIVE_INFINITY;
+    return jobsEndMs(row) ?? Number.NEGATIVE_INFINITY;
+  };
+  await untilDue(agent, keys.lifecycle, atMs, stopping);
 }
 
 /** Ends jobs while hooks still run, once a preemption leaves no more time than jobs need themselves. */

@@ -133,7 +133,7 @@ export const passedOver = ({
   });
 
 /** Nothing becomes a preemption: what else was asked for was taken back. */
-const isOnlyNotice = (events: readonly HookEvent[]): boolean =>
+export const isOnlyNotice = (events: readonly HookEvent[]): boolean =>
   events.every((event) => event === notice);
 
 /** Why no further hook begins once nobody wants what they are for. */

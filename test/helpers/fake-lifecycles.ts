@@ -1,5 +1,6 @@
 import type { Changes } from "../../common/changes.ts";
 import { fail } from "../../common/errors.ts";
+import { readEnv } from "../../common/product.ts";
 import type { Bound } from "../../common/server.ts";
 import type { agentOperations } from "../../contract/agent-api.ts";
 import type { Health, Idle } from "../../contract/agent-shapes.ts";
@@ -236,6 +237,9 @@ function lead(node: FakeNode, changes: Changes, one: FakeLifecycle): void {
     tell(node, changes, one);
   }
   if (one.status !== "JOBS") return;
+  // A replica serves until its cluster is to go.
+  const isNotice = one.events.every((event) => event === "preemption");
+  if (isNotice && node.jobs.some(({ submission: { env } }) => readEnv(env, "REPLICA_PORT"))) return;
   for (const job of node.jobs) endJob(node, changes, job, "CANCELLED");
   one.status = "READY";
   tell(node, changes, one);

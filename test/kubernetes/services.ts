@@ -39,21 +39,28 @@ test("replicas in pods are updated, and replaced when evicted, without a lost re
   });
   assert.deepEqual([answered[0]?.model, answered.at(-1)?.model], ["v1", "v2"]);
 
-  await routeToPods(t);
-  await service.until(({ replica_info: all }) =>
-    all.every(({ endpoint }) => endpoint?.includes("//10.244.") === true),
-  );
   const pods = "--output=jsonpath={.items[*].metadata.name}";
-  const [evicted = "", kept] = (await kubectl("get", "pods", pods)).split(" ");
-  await unharmed(client, "mixed", async () => {
-    await evict(lab, evicted);
-    await until(async () => {
-      const now = (await kubectl("get", "pods", pods)).split(" ");
-      return (now.length === 2 && !now.includes(evicted)) || undefined;
+  const evictOne = async () => {
+    const [evicted = "", kept] = (await kubectl("get", "pods", pods)).split(" ");
+    await unharmed(client, "mixed", async () => {
+      await evict(lab, evicted);
+      await until(async () => {
+        const now = (await kubectl("get", "pods", pods)).split(" ");
+        return (now.length === 2 && !now.includes(evicted)) || undefined;
+      });
+      await service.untilReady(2, 2);
     });
-    await service.untilReady(2, 2);
-  });
-  assert.ok((await kubectl("get", "pods", pods)).split(" ").includes(kept ?? ""));
+    assert.ok((await kubectl("get", "pods", pods)).split(" ").includes(kept ?? ""));
+  };
+  const untilReachedAt = (place: string) =>
+    service.until(({ replica_info: all }) =>
+      all.every(({ endpoint }) => endpoint?.includes(place) === true),
+    );
+  await untilReachedAt("//127.0.0.1:");
+  await evictOne();
+  await routeToPods(t);
+  await untilReachedAt("//10.244.");
+  await evictOne();
 
   await service.down();
   await until(async () => {

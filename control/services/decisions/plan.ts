@@ -65,7 +65,12 @@ function rolesOf(
 ): Decision["roles"] {
   const leaving = new Set(leave.map(({ replica }) => replica));
   const standbys = standbysOf(view, live, goal);
+  const takesOver = (one: Replica) =>
+    one.status === "READY" && !leaving.has(one) && !standbys.has(one);
+  const isAlone = !live.some(takesOver);
   const roleOf = (one: Replica) => {
+    // Its machine is being taken away, and nothing else answers.
+    if (one.status === "PREEMPTED" && one.wanted === "UP" && isAlone) return "serving";
     if (!isLive(one) || leaving.has(one)) return "draining";
     return standbys.has(one) ? "standby" : "serving";
   };

@@ -5,7 +5,7 @@ import type { Cluster } from "../../clusters/schema.ts";
 import { findCluster } from "../../clusters/store.ts";
 import type { Context } from "../../context.ts";
 import { nudge } from "../../reconciler.ts";
-import type { Outcome, Replica } from "../schema.ts";
+import { drainMs, type Outcome, type Replica } from "../schema.ts";
 import { lastWords, withWords } from "./last-output.ts";
 import { setReplica } from "./store.ts";
 import { noteStray } from "./stray-ports.ts";
@@ -26,10 +26,13 @@ export async function findOutcome(
   const loss = await lossOf(ctx, cluster, signal);
   if (loss !== undefined) return { to: "PREEMPTED", reason: loss };
   const job = await findJob(ctx, cluster, replica, signal);
-  if (job === undefined) return undefined;
   if (job === "unknown") return { to: "PREEMPTED", reason: "its machine was replaced" };
-  if (jobMachine.isFinal(job.status)) return ended(ctx, cluster, replica, job, signal);
-  if (job.status !== "RUNNING") return undefined;
+  if (job && jobMachine.isFinal(job.status)) return ended(ctx, cluster, replica, job, signal);
+  const notice = await noticeOf(ctx, cluster);
+  // It answers requests until its cluster goes.
+  const change = { drainUntil: ctx.now().getTime() + drainMs };
+  if (notice !== undefined) return { to: "PREEMPTED", reason: notice, change };
+  if (job?.status !== "RUNNING") return undefined;
   await noteRun(ctx, cluster, replica, signal);
   await noteStray(ctx, cluster, replica, signal);
 }

@@ -4,6 +4,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { superviseWork } from "../../../agent/jobs/supervisor.ts";
 import { beginPreemption, getLifecycle } from "../../../agent/lifecycles/lifecycles.ts";
 import { noShowMs } from "../../../agent/lifecycles/time.ts";
+import { envOf } from "../../../common/product.ts";
 import type { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import { jobMachine } from "../../../contract/statuses.ts";
 import { aSubmission, eventsOf, startAgent, until } from "../../helpers/agent.ts";
@@ -97,6 +98,31 @@ test("in a preemption jobs get TERM before a slow hook is over, while 40 % of th
     (await agent.call("getJob", job)).reason,
     "the node was taken away (preemption by ann)",
   );
+});
+
+test("a replica that is taken away serves until its cluster is to go, or until jobs end anyway", async (t) => {
+  const env = envOf("REPLICA_PORT", "8123");
+  const preempted = async (budgetMs: number) => {
+    const agent = await startAgent(t);
+    const replica = await agent.submit(heeds, { env });
+    await untilFile(agent, "up");
+    const { id } = await begin(agent, "preemption", { deadlineAt: soon(budgetMs) });
+    await untilStatus(agent, { id }, "JOBS");
+    return { agent, id, status: async () => (await agent.call("getJob", replica)).status };
+  };
+  const dismissed = await preempted(600_000);
+  assert.equal(await dismissed.status(), "RUNNING");
+  await begin(dismissed.agent, "down");
+  await untilStatus(dismissed.agent, dismissed, "READY");
+  assert.equal(await dismissed.status(), "CANCELLED");
+
+  const left = await preempted(2_000);
+  await untilStatus(left.agent, left, "READY");
+  assert.equal(await left.status(), "CANCELLED");
+
+  const kept = await preempted(600_000);
+  await begin(kept.agent, "stop");
+  await untilStatus(kept.agent, kept, "READY");
 });
 
 test("a worker that is taken away runs its hooks with its rank and ends its own rank", async (t) => {

@@ -64,6 +64,17 @@ test("what ended, or is on its way out, is none of those that there should be", 
   );
 });
 
+test("one whose machine is being taken away answers until another is ready", () => {
+  const noticed = ready(1, { status: "PREEMPTED", endedAt: now, drainUntil: now });
+  const roleNextTo = (...others: Replica[]) => plan(1, [noticed, ...others]).roles.get(1);
+
+  assert.equal(plan(1, [noticed]).start.length, 1);
+  assert.equal(roleNextTo(ready(2, { status: "STARTING" })), "serving");
+  assert.equal(roleNextTo(ready(2)), "draining");
+  const sentAway = { ...noticed, wanted: "GONE" } as const;
+  assert.equal(plan(1, [sentAway]).roles.get(1), "draining");
+});
+
 test("one that failed while it had requests is drained, and nothing else that ended", () => {
   const place = { host: "127.0.0.1", port: 1, endedAt: now };
   const open = aReplica({ ...place, number: 1, status: "FAILED_PROBING", drainUntil: now });

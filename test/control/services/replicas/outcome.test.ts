@@ -44,3 +44,29 @@ test("a replica that is lost is drained by no plan, and named by none", async (t
   const sinceItServed = roles().slice(roles().indexOf("serving"));
   assert.deepEqual([...new Set(sinceItServed)], ["serving", undefined]);
 });
+
+test("a replica that is being preempted is replaced, drained, and let go once it has answered all", async (t) => {
+  const bed = await withService(t);
+  await bed.untilReady(1, 2);
+  const { clusterId } = await bed.replica(1);
+  const plans = () => bed.balancers.of("chat")[0]?.plans ?? [];
+  bed.balancers.sees(1, { open: 1 });
+
+  bed.world.provider.agentOf(clusterId ?? "").preempt("spot machine reclaimed");
+  const { reason } = await bed.untilReplica(1, "PREEMPTED");
+  await bed.untilReplica(3, "READY");
+  await bed.look();
+
+  assert.match(reason, /its machine is being preempted: spot machine reclaimed/);
+  const roles = plans()
+    .at(-1)
+    ?.replicas.map(({ id, role }) => [id, role]);
+  assert.deepEqual(roles, [
+    [1, "draining"],
+    [2, "serving"],
+    [3, "serving"],
+  ]);
+  assert.equal((await bed.world.cluster("chat-1")).wanted, "UP");
+  bed.balancers.sees(1, { open: 0 });
+  await bed.untilReplica(1, "GONE");
+});
