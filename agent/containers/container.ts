@@ -98,8 +98,15 @@ async function refresh(agent: Agent, engine: Engine, { id, pid, isRunning }: Fou
   return true;
 }
 
-/** Why a container does not run any more; undefined where it does. */
-export async function whyEnded({ engine, id }: Container): Promise<string | undefined> {
+/** Docker and podman learn of the end of a container after its processes have ended. */
+const learnMs = 10_000;
+
+/** Why a container in which a script was lost does not run any more; undefined where it still does after a while. */
+export async function whyEnded(
+  { engine, id }: Container,
+  patienceMs = learnMs,
+): Promise<string | undefined> {
+  await ask(engine, ["wait", id], { signal: AbortSignal.timeout(patienceMs) }).catch(() => {});
   const found = await inspect(engine, id).catch((error: unknown) => toAppError(error).message);
   if (typeof found === "string") return `its container may have ended: ${found}`;
   if (found?.isRunning) return undefined;
