@@ -8,6 +8,8 @@ export interface Engine {
   readonly name: "docker" | "podman";
   readonly file: string;
   readonly env: Readonly<Record<string, string>>;
+  /** It is the user's own docker, whose network is not that of the machine. */
+  readonly isRootlessDocker?: true;
 }
 
 /** Where docker and podman are told how to reach what they need. */
@@ -24,21 +26,36 @@ type Env = Readonly<Record<string, string | undefined>>;
  */
 export function findEngine(env: Env, path: string): Engine | undefined {
   const runtime = env["XDG_RUNTIME_DIR"] ?? `/run/user/${process.getuid?.()}`;
-  const sockets = ["/var/run/docker.sock", `${runtime}/docker.sock`].map(
-    (file) => `unix://${file}`,
-  );
+  const own = `unix://${runtime}/docker.sock`;
+  const sockets = ["unix:///var/run/docker.sock", own];
   const host = [env["DOCKER_HOST"]?.trim() || sockets].flat().find(isOpen);
   const docker = findProgram(path, "docker");
   const podman = findProgram(path, "podman");
   // Images belong to the user, and not to a node that has a home of its own.
-  const own = { ...pickSet(env, engineVariables), HOME: systemUser().home, PATH: path };
+  const given = { ...pickSet(env, engineVariables), HOME: systemUser().home, PATH: path };
   if (docker !== undefined && host !== undefined)
-    return { name: "docker", file: docker, env: { ...own, DOCKER_HOST: host } };
-  return podman === undefined ? undefined : { name: "podman", file: podman, env: own };
+    return {
+      ...{ name: "docker", file: docker, env: { ...given, DOCKER_HOST: host } },
+      ...(host === own && { isRootlessDocker: true }),
+    };
+  return podman === undefined ? undefined : { name: "podman", file: podman, env: given };
 }
+
+/** What a machine has to run containers with. */
+export const hostEngines = ["docker", "podman", "rootless docker"] as const;
+export type HostEngine = (typeof hostEngines)[number];
+
+/** Whether that runs containers as they are needed. */
+export const canContain = (
+  engine: HostEngine | null | undefined,
+  { container = false, reached = false },
+): boolean => !container || (engine != null && !(reached && engine === "rootless docker"));
 
 export const howToRunContainers =
   "install docker or podman there, and let this user use it (`docker version`, `podman version`)";
+
+export const whyUnreached =
+  "nothing reaches ports in a rootless docker, which has a network of its own; use podman instead, or a docker daemon that root runs";
 
 /** Of a daemon elsewhere only a call can tell. */
 function isOpen(host: string): boolean {

@@ -26,6 +26,7 @@ export const askedOfReplica = (
   nodes: task.nodes,
   ...(isSpot === true && { isSpot }),
   ...(needsOwnPorts(task) && { network: "own" }),
+  ...(task.service && { reached: true }),
   ...mountsOn(task),
   ...cpuPartitionOf(task),
 });
@@ -100,7 +101,15 @@ export const needsOf = (asked: Asked): Need[] =>
 
 /** What providers are asked for a candidate of all nodes together. */
 export const needOf = (
-  { nodes, network, isSpot, mounts, cpuPartition, planned }: Omit<Asked, "resources" | "near">,
+  {
+    nodes,
+    network,
+    isSpot,
+    mounts,
+    cpuPartition,
+    planned,
+    reached,
+  }: Omit<Asked, "resources" | "near">,
   candidate: ResourceRequest,
 ): Need => ({
   ...machineOf(candidate),
@@ -110,10 +119,11 @@ export const needOf = (
   ...(mounts && { mounts }),
   ...(cpuPartition && { cpuPartition }),
   ...(planned && { planned }),
+  ...(reached && { reached }),
 });
 
 function machineOf(candidate: ResourceRequest): Need {
-  const { cpus, memory, image } = candidate;
+  const { cpus, memory, image, ports } = candidate;
   const infra = infraOf(candidate);
   const accelerators = acceleratorsOf(candidate);
   return {
@@ -122,6 +132,7 @@ function machineOf(candidate: ResourceRequest): Need {
     ...(memory && { memoryGb: { count: memory.gb, orMore: memory.orMore } }),
     ...(accelerators && { accelerators }),
     ...(image?.kind === "container" && { container: true }),
+    ...(ports.length > 0 && { reached: true }),
   };
 }
 

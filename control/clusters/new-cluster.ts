@@ -92,7 +92,7 @@ function asTaskSays({ seal }: Ground, task: Task): Partial<Machine> {
 
 /** What of a task depends on the machines that it is given. */
 export function placed(
-  { resources }: Pick<Asked, "resources">,
+  { resources, reached }: Pick<Asked, "resources" | "reached">,
   offer: Offer,
 ): Pick<Cluster, "ports" | "labels" | "machine"> {
   const {
@@ -108,13 +108,14 @@ export function placed(
     ...(diskGb !== undefined && { diskGb }),
     ...(ephemeralStorageGb !== undefined && { ephemeralStorageGb }),
     ...(priorityClass !== undefined && { priorityClass }),
+    ...((reached || ports.length > 0) && { reached: true as const }),
   };
   return { ports: [...ports], labels: { ...labels }, machine };
 }
 
 /** What is kept: a task that asks has more, which may be secret. */
 function askedAlone(asked: Asked): Asked {
-  const { resources, nodes, network, isSpot, mounts, cpuPartition, near } = asked;
+  const { resources, nodes, network, isSpot, mounts, cpuPartition, near, reached } = asked;
   const { choose, candidates } = resources;
   return {
     ...{ resources: { choose, candidates }, nodes },
@@ -123,5 +124,6 @@ function askedAlone(asked: Asked): Asked {
     ...(mounts && { mounts }),
     ...(cpuPartition && { cpuPartition }),
     ...(near && { near }),
+    ...(reached && { reached }),
   };
 }

@@ -43,7 +43,7 @@ export interface MadeFor {
 
 /** What is asked of the machines of a cluster. */
 export interface Asked
-  extends Pick<Need, "network" | "isSpot" | "mounts" | "planned" | "cpuPartition"> {
+  extends Pick<Need, "network" | "isSpot" | "mounts" | "planned" | "cpuPartition" | "reached"> {
   readonly resources: Pick<Resources, "choose" | "candidates">;
   readonly nodes: number;
   /** Where it ran before, and whether that place is tried before all others or behind them. */

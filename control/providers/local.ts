@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { join } from "node:path";
 import { settingName } from "../../common/config.ts";
-import { findEngine, howToRunContainers } from "../../common/containers.ts";
+import { findEngine, howToRunContainers, whyUnreached } from "../../common/containers.ts";
 import { describeSurvivors, endFoundBy, endTree } from "../../common/end-processes.ts";
 import { fail } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
@@ -67,7 +67,14 @@ export function localProvider(config: Config, log: Logger): Provider {
    * Why there are no nodes here, or why they cannot have the networks of their own that are configured, mount buckets,
    * or run containers.
    */
-  function refusal({ infra, nodes = 1, network, mounts, container }: Need): string | undefined {
+  function refusal({
+    infra,
+    nodes = 1,
+    network,
+    mounts,
+    container,
+    reached,
+  }: Need): string | undefined {
     if (infra !== undefined && !isWithin("local", infra)) return undefined;
     if (isOff)
       return infra === "local"
@@ -75,8 +82,10 @@ export function localProvider(config: Config, log: Logger): Provider {
         : undefined;
     const unmountable = mounts && whyUnmountable(config, mounts);
     if (unmountable) return `buckets cannot be mounted on this machine: ${unmountable}`;
-    if (container && findEngine(config.nodeEnv, config.nodeEnv["PATH"] ?? "") === undefined)
+    const engine = container && findEngine(config.nodeEnv, config.nodeEnv["PATH"] ?? "");
+    if (container && engine === undefined)
       return `this machine runs no containers: ${howToRunContainers}`;
+    if (reached && engine?.isRootlessDocker) return `its ports cannot be reached: ${whyUnreached}`;
     if (network !== "own") return undefined;
     if (container) return `replicas in containers get no ports of their own; ${otherwise}`;
     const why = nodes > 1 ? `its ${nodes} nodes could not reach one another` : networks.whyNone();

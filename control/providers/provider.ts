@@ -23,6 +23,8 @@ export interface Need {
   mounts?: true | "writes to S3" | "rclone";
   /** Jobs run in an image of theirs. */
   container?: true;
+  /** Its ports are reached from outside. */
+  reached?: true;
   /** Where they are without accelerators: partitions of Slurm, `cpu,long`. One that `infra` names counts more. */
   cpuPartition?: string;
   /** At the price of one that the cloud may take back at any time; left out is one that stays. */
@@ -33,7 +35,7 @@ export interface Need {
 
 /** A cluster of a plan. */
 export interface Planned extends Pick<ClusterRef, "offer" | "nodes"> {
-  readonly machine: Pick<Machine, "image">;
+  readonly machine: Pick<Machine, "image" | "reached">;
 }
 
 /** So many of a kind, or of any kind with so much memory each. */
@@ -79,6 +81,8 @@ export interface ClusterRef {
 export interface Machine {
   /** What it boots, or runs jobs in; the provider's usual one where it is left out. */
   readonly image?: Image;
+  /** Its ports are reached from outside. */
+  readonly reached?: true;
   /** The provider's usual size where it is left out. */
   readonly diskGb?: number;
   /** What it has of the disk of a machine that it shares with others. */

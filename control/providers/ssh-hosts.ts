@@ -1,3 +1,4 @@
+import { canContain } from "../../common/containers.ts";
 import { fail } from "../../common/errors.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import type { Host, ReadyHost } from "../ssh-pools/schema.ts";
@@ -73,13 +74,14 @@ function fittingOf(
     memoryGb: { count: memoryGb, orMore: true },
     ...(accelerators !== null && { accelerators }),
     ...(machine.image?.kind === "container" && { container: true }),
+    ...(machine.reached && { reached: true }),
   };
   return free.filter((host) => isFit(host, need)).sort(bySize);
 }
 
 /** Whether a host is what is needed. Of one that an earlier version looked at it is not known whether it has containers. */
 const isFit = (host: Pick<ReadyHost, "pool" | "name" | "facts">, need: Need): boolean =>
-  meets(toOffer(host, host.facts, need), need) && !(need.container && !host.facts.containers);
+  meets(toOffer(host, host.facts, need), need) && canContain(host.facts.containers, need);
 
 /** What a host is offered as: in the name of its pool, unless `ssh/POOL/HOST` is asked for. */
 function toOffer(

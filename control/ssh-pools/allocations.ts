@@ -1,4 +1,4 @@
-import { howToRunContainers } from "../../common/containers.ts";
+import { canContain, howToRunContainers, whyUnreached } from "../../common/containers.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
@@ -70,10 +70,8 @@ async function listFree(db: Queries) {
   );
 }
 
-async function listShortages(
-  db: Queries,
-  { infra = "ssh", container, nodes: count = 1 }: Need = {},
-): Promise<string[]> {
+async function listShortages(db: Queries, need: Need = {}): Promise<string[]> {
+  const { infra = "ssh", nodes: count = 1 } = need;
   const taken = await store.listTaken(db);
   const nodes = await store.listNodes(db);
   const asked = (await store.listHosts(db)).filter(({ pool, name }) =>
@@ -85,16 +83,22 @@ async function listShortages(
     const [place, none] = isOne ? [infra, "the host is not free"] : [`ssh/${pool}`, noneFree];
     if (free.length === 0)
       return [`${place}: ${none}`, ...own.map((host) => howIs(host, nodes))].join("\n  ");
-    const lacking = container ? free.filter(({ facts }) => !facts?.containers) : [];
-    const isShort = lacking.length > 0 && free.length - lacking.length < count;
-    return isShort ? [`${place}: ${withoutEngine(lacking)}`] : [];
+    const unfit = free.filter(({ facts }) => !canContain(facts?.containers, need));
+    const isShort = unfit.length > 0 && free.length - unfit.length < count;
+    return isShort ? [`${place}: ${whyUnfit(unfit)}`] : [];
   });
 }
 
 const noneFree = "no host is free";
 
-function withoutEngine(free: readonly Host[]): string {
-  const names = free.slice(0, namedAtMost).map(({ name }) => name);
-  const more = free.length > namedAtMost ? ", ..." : "";
-  return `free hosts without docker or podman for their user: ${names.join(", ")}${more}; ${howToRunContainers}`;
+function whyUnfit(free: readonly Host[]): string {
+  const lacking = free.filter(({ facts }) => !facts?.containers);
+  return lacking.length > 0
+    ? `free hosts without docker or podman for their user: ${namesOf(lacking)}; ${howToRunContainers}`
+    : `free hosts whose docker is rootless: ${namesOf(free)}; ${whyUnreached}`;
+}
+
+function namesOf(hosts: readonly Host[]): string {
+  const names = hosts.slice(0, namedAtMost).map(({ name }) => name);
+  return `${names.join(", ")}${hosts.length > namedAtMost ? ", ..." : ""}`;
 }

@@ -24,4 +24,7 @@ test("docker is taken where its daemon can be used, and podman otherwise", () =>
   writeFileSync(join(folder, "docker.sock"), "");
   const { name, env } = findEngine({ DOCKER_HOST: socket, SECRET: "s" }, folder) ?? {};
   assert.deepEqual([name, env?.["DOCKER_HOST"], env?.["SECRET"]], ["docker", socket, undefined]);
+  const isRootless = (runtime: string) =>
+    findEngine({ DOCKER_HOST: socket, XDG_RUNTIME_DIR: runtime }, folder)?.isRootlessDocker;
+  assert.deepEqual([folder, "/elsewhere"].map(isRootless), [true, undefined]);
 });

@@ -82,7 +82,10 @@ test("only replicas that are to be apart ask for networks of their own", async (
   await chooseOffer(ctx, askedOfReplica(aTask("none"), "default"), t.signal);
   await assert.rejects(chooseOffer(ctx, askedOfReplica(aTask("netns"), "default"), t.signal));
 
-  assert.deepEqual(asked.slice(0, 2), [{ nodes: 1 }, { nodes: 1, network: "own" }]);
+  assert.deepEqual(asked.slice(0, 2), [
+    { nodes: 1, reached: true },
+    { nodes: 1, network: "own", reached: true },
+  ]);
 });
 
 test("what no machine will ever give is refused with what to do", async (t) => {

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { type HostEngine, hostEngines } from "../../../common/containers.ts";
 import { count } from "../../../common/count.ts";
 import { fail } from "../../../common/errors.ts";
 import { product } from "../../../common/product.ts";
@@ -19,7 +20,7 @@ export interface HostFacts {
   readonly accelerators: { readonly name: string; readonly count: number } | null;
   readonly hasBash: boolean;
   /** What runs containers for this user. */
-  readonly containers?: "docker" | "podman" | null;
+  readonly containers?: HostEngine | null;
   /** Which systemd a unit of this user can be put in. */
   readonly systemd: "system" | "user" | null;
   readonly user: string;
@@ -54,7 +55,9 @@ nvidia-smi -L 2> /dev/null | while read -r line; do say gpu "$line"; done
 say bash "$(command -v bash)"
 user=$(id -un)
 uid=$(id -u)
-if command -v docker > /dev/null && { [ -w /var/run/docker.sock ] || [ -w "/run/user/$uid/docker.sock" ]; }; then say containers docker
+docker=$(command -v docker)
+if [ -n "$docker" ] && [ -w /var/run/docker.sock ]; then say containers docker
+elif [ -n "$docker" ] && [ -w "/run/user/$uid/docker.sock" ]; then say containers "rootless docker"
 elif command -v podman > /dev/null; then say containers podman; fi
 say user "$user"
 say home "$HOME"
@@ -104,7 +107,7 @@ export function readFacts(text: string): HostFacts | undefined {
     freeDiskMb: Math.floor(Number(one("freeDiskKb")) / 1024),
     accelerators: acceleratorsIn(all("gpu")),
     hasBash: one("bash") !== "",
-    containers: containers === "docker" || containers === "podman" ? containers : null,
+    containers: hostEngines.find((name) => name === containers) ?? null,
     systemd: systemd === "system" || systemd === "user" ? systemd : null,
     user: one("user"),
     home: one("home"),

@@ -63,7 +63,7 @@ test("a provider is told what a node boots, its disk, ports and labels, and whos
   await world.run(rows.launch, { ...demo, task: `resources: ${resources}\nrun: echo hi` });
 
   const [ref] = told;
-  assert.deepEqual(ref?.machine, { diskGb: 300 });
+  assert.deepEqual(ref?.machine, { diskGb: 300, reached: true });
   assert.deepEqual([ref?.ports, ref?.labels], [["8080", "9000-9002"], { team: "lab" }]);
   assert.ok(ref?.user.name);
 });

@@ -60,6 +60,9 @@ test("real hosts are looked at in one round trip", { skip: whyNoHosts() }, async
   await host.run(
     "printf '#!/bin/sh\\necho GPU 0: NVIDIA L4 \\\\(UUID: x\\\\)\\n' > /usr/bin/nvidia-smi; chmod +x /usr/bin/nvidia-smi",
   );
+  await host.run(
+    'own=/run/user/$(id -u ana); mkdir -p "$own" && touch "$own/docker.sock" /usr/bin/docker && chown -R ana "$own" && chmod +x /usr/bin/docker',
+  );
   const keys = { find: async () => undefined, keep: async <Key>(_: string, key: Key) => key };
   const ssh = openSshConnections(keys);
   t.after(() => ssh.close());
@@ -72,6 +75,7 @@ test("real hosts are looked at in one round trip", { skip: whyNoHosts() }, async
   assert.equal(facts.systemd, null);
   assert.equal(facts.freeDiskMb, 3);
   assert.deepEqual(facts.accelerators, { name: "L4", count: 1 });
+  assert.equal(facts.containers, "rootless docker");
   await assert.rejects(probeHost(ssh, closed.target()), {
     message: /its shell runs no commands, but says: This account is currently not available/,
   });

@@ -159,6 +159,21 @@ test("a machine that cannot mount buckets or run containers refuses tasks that n
   assert.match(refusal?.({ container: true }) ?? "", /^this machine runs no containers: install/);
 });
 
+test("a machine whose docker is rootless refuses containers whose ports are reached", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "rootless-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  for (const name of ["docker", "docker.sock"])
+    writeFileSync(join(folder, name), "", { mode: 0o755 });
+  const host = { DOCKER_HOST: `unix://${folder}/docker.sock`, XDG_RUNTIME_DIR: folder };
+  const config = readConfig({ OUTRIGGER_HOME: "/none", PATH: folder, ...host });
+  const { refusal } = localProvider(config, pino({ level: "silent" }));
+
+  const reached = { container: true, reached: true } as const;
+  assert.match(refusal?.(reached) ?? "", /^its ports cannot be reached: .* use podman instead/);
+  assert.equal(refusal?.({ container: true }), undefined);
+  assert.equal(refusal?.({ reached: true }), undefined);
+});
+
 const noFuse = !existsSync("/dev/fuse") && "this machine has no /dev/fuse";
 
 test("a machine that has only mount-s3 refuses to write to a store other than Amazon S3", {

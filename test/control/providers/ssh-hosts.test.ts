@@ -105,3 +105,18 @@ test("for containers only hosts with docker or podman are offered and taken", ()
   assert.deepEqual(offersOf([small], need), []);
   assert.equal(couldFit([small], need), false);
 });
+
+test("hosts whose docker is rootless are offered and taken where nobody reaches ports in its containers", () => {
+  const own = aHost("own", { ...small.facts, containers: "rootless docker" });
+  const podman = aHost("podman", { ...small.facts, containers: "podman" });
+  const image = { kind: "container", name: "lab/busy" } as const;
+  const taken = (machine: { reached?: true }) => {
+    const [offer] = offersOf([own], { container: true });
+    assert.ok(offer);
+    return namesOf(chooseHosts([own, podman], { offer, machine: { image, ...machine } }, 1));
+  };
+
+  assert.deepEqual([taken({}), taken({ reached: true })], [["own"], ["podman"]]);
+  assert.deepEqual(offersOf([own], { container: true, reached: true }), []);
+  assert.equal(offersOf([own], { reached: true }).length, 1);
+});

@@ -76,6 +76,13 @@ test("free hosts without docker and podman are told of to tasks that name an ima
     lacking("b", "ssh/lab/b"),
   ]);
   assert.deepEqual(await book.listShortages({ ...need, nodes: 2 }), [lacking("a, b")]);
+  const own = aHost("c", { containers: "rootless docker" });
+  await setHost(writable(ctx), { pool: "lab", name: "c" }, own);
+  assert.deepEqual(await book.listShortages(need), []);
+  assert.match(
+    String(await book.listShortages({ ...need, infra: "ssh/lab/c", reached: true })),
+    /^ssh\/lab\/c: free hosts whose docker is rootless: c; nothing reaches ports .* use podman instead/,
+  );
   await book.claim(aClaim("c1", 1), (hosts) => hosts.filter(({ name }) => name === "c"));
   assert.deepEqual(await book.listShortages(need), [lacking("a, b")]);
   assert.match(
