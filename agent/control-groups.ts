@@ -172,9 +172,11 @@ function findOwn(cgroup: string, mountinfo: string, controller: string): string 
 }
 
 /** The control group that limits the memory of a process; none where there is no limit, or that cannot be told. */
-export function memoryGroupsOf(pid: number): string[] {
-  const mountinfo = readFileSync("/proc/self/mountinfo", "utf8");
-  const cgroup = ifThere(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "";
+export function memoryGroupsOf(
+  pid: number,
+  cgroup = ifThere(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "",
+  mountinfo = readFileSync("/proc/self/mountinfo", "utf8"),
+): string[] {
   const group = findGroup(cgroup, mountinfo, "memory") ?? findGroup(cgroup, mountinfo, "");
   return group !== undefined && isMemoryLimited(group) ? [group] : [];
 }

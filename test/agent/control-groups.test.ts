@@ -9,6 +9,7 @@ import {
   groupsOf,
   isMemoryLimited,
   makeGroups,
+  memoryGroupsOf,
 } from "../../agent/control-groups.ts";
 
 /** Stands for the hierarchies: their files are asked for as the kernel's are. */
@@ -103,6 +104,44 @@ test("memory is limited by a group or one above it, and a huge number is no limi
   writeFileSync(join(group, "../memory.max"), "67108864\n");
   assert.equal(isMemoryLimited(group), true);
 });
+
+const files = {
+  1: {
+    limit: "memory.limit_in_bytes",
+    none: "9223372036854771712",
+    kills: "memory.oom_control",
+    text: "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n",
+    cgroup: (path: string) => `9:memory:${path}\n0::${path}\n`,
+    mounts: (top: string) => `31 24 0:27 / ${top} rw - cgroup cgroup rw,memory\n`,
+  },
+  2: {
+    limit: "memory.max",
+    none: "max",
+    kills: "memory.events",
+    text: "low 0\nhigh 0\nmax 12\noom 4\noom_kill 3\noom_group_kill 1\n",
+    cgroup: (path: string) => `0::${path}\n`,
+    mounts: (top: string) => `30 24 0:26 / ${top} rw - cgroup2 cgroup2 rw,nsdelegate\n`,
+  },
+} as const;
+
+for (const version of [1, 2] as const)
+  test(`version ${version} tells the memory limit of a container, and how many were killed for it`, () => {
+    const { limit, none, kills, text, cgroup, mounts } = files[version];
+    const top = aGroup(`version${version}`);
+    const group = aGroup(`version${version}/docker/c1`);
+    const limitedBy = (value: string) => {
+      writeFileSync(join(group, limit), `${value}\n`);
+      return memoryGroupsOf(process.pid, cgroup("/docker/c1"), mounts(top));
+    };
+    writeFileSync(join(group, kills), text);
+
+    assert.deepEqual(limitedBy(none), []);
+    assert.deepEqual(limitedBy("67108864"), [group]);
+    assert.equal(countMemoryKills([group]), 3);
+    const places = [{ path: top, version, controllers: ["memory"] }];
+    makeGroups(places, mounted, [join(top, "job")], { memoryBytes: 2 ** 26 });
+    assert.equal(readFileSync(join(top, "job", limit), "utf8"), "67108864");
+  });
 
 test("a group that is removed while its kills are counted had none", () => {
   const group = aGroup("removed");
