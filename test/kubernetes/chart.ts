@@ -10,6 +10,7 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { openClient } from "../../client/sdk.ts";
 import { Secret } from "../../common/secret.ts";
 import { cloudOperations } from "../../contract/operations/clouds.ts";
+import { kubernetesOperations } from "../../contract/operations/kubernetes.ts";
 import { volumeOperations as volumes } from "../../contract/operations/volumes.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { hasEnded, until } from "../helpers/agent.ts";
@@ -17,8 +18,8 @@ import { writeCertificate } from "../helpers/certificates.ts";
 import { buildControlImage } from "../helpers/control-image.ts";
 import { startEngine, whyNoEngine } from "../helpers/engines.ts";
 import { objectsOf, whyNoHelm } from "../helpers/helm.ts";
-import { importImages, type Lab, labImage, openLab, whyNoLab } from "../helpers/kubernetes.ts";
-import { addDisk, registryLogin } from "./lab.ts";
+import { importImages, type Lab, openLab, whyNoLab } from "../helpers/kubernetes.ts";
+import { addDisk, addGpus, registryLogin } from "./lab.ts";
 
 const options = { skip: whyNoLab() || whyNoHelm() || whyNoEngine("podman"), timeout: 400_000 };
 const pod = "outrigger-0";
@@ -29,7 +30,7 @@ test(
   async (t) => {
     const lab = await openLab(t);
     const { kubectl, namespace, get } = lab;
-    const { client, uninstall } = await install(t, lab);
+    const { client, change, uninstall } = await install(t, lab);
     const demo = clusterOf({ client }, "demo");
 
     await t.test("its pods run jobs", async () => {
@@ -58,6 +59,23 @@ test(
       );
     });
 
+    await t.test(
+      "a launch in its pod that names no infrastructure makes a pod beside it",
+      async () => {
+        const launch = ["launch", "--yes", "--cluster", "inner", "--cpus", "0.3", "--memory", "1"];
+        const run = "echo on $HOSTNAME";
+        assert.match(
+          await kubectl("exec", pod, "--", "outrigger", ...launch, run),
+          /on outrigger-/,
+        );
+        assert.match(
+          await kubectl("exec", pod, "--", "outrigger", "status"),
+          /inner +UP +kubernetes/,
+        );
+        await clusterOf({ client }, "inner").down();
+      },
+    );
+
     await t.test("it makes claims and deletes them", async () => {
       const config = { storage_class_name: "lab" };
       const claim = { volume_type: "k8s-pvc", cloud: "kubernetes", size: "1Gi", config };
@@ -82,6 +100,22 @@ test(
       await refused("label", "node", "lab1", "its=own");
     });
 
+    await t.test("it labels accelerators once the chart gives it the right to", async (t) => {
+      await addGpus(t, lab, { label: null });
+      const label = () => client.callAndGet(kubernetesOperations.kubernetesLabelGpus, {});
+      const kind = "--output=jsonpath={.metadata.labels.outrigger/accelerator}";
+      const { success, message } = await label();
+      assert.equal(success, false);
+      assert.match(message ?? "", /lab1: .*cannot patch resource "nodes".*rbac\.labelNodes=true/);
+      assert.equal(await kubectl("get", "node", "lab1", kind), "");
+
+      await change({ rbac: { labelNodes: true } });
+      await until(async () => (await label()).success || undefined);
+      assert.equal(await kubectl("get", "node", "lab1", kind), "NVIDIA-H100-80GB-HBM3");
+      const purpose = "--selector=outrigger/purpose=label";
+      assert.equal(await kubectl("get", "pods", purpose, "--output=name"), "");
+    });
+
     await t.test("nothing is left of the cluster, and its database outlives its pod", async () => {
       await demo.down();
       const ours = ["pods,services,secrets,pvc", "--selector=outrigger/control", "--output=name"];
@@ -103,19 +137,32 @@ async function install(t: TestContext, lab: Lab) {
   await kubectl("create", "secret", "tls", "certificate", `--cert=${cert}`, `--key=${key}`);
   await addDisk(t, lab, "control");
   await addDisk(t, lab, "volume");
-  const objects = objectsOf(await valuesWith(t, folder), "--namespace", namespace).map(withHost);
+  const values = await valuesWith(t, folder);
   const file = join(folder, "objects.json");
-  writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items: objects }));
+  const change = async (more: object) => {
+    const items = objectsOf({ ...values, ...more }, "--namespace", namespace).map(withHost);
+    writeFileSync(file, JSON.stringify({ apiVersion: "v1", kind: "List", items }));
+    await kubectl("apply", `--filename=${file}`);
+  };
   const uninstall = () => kubectl("delete", `--filename=${file}`, "--ignore-not-found");
   t.after(async () => {
     await uninstall();
     rmSync(folder, { recursive: true });
   });
-  await kubectl("apply", `--filename=${file}`);
+  await change({});
   const begins = kubectl("rollout", "status", "statefulset/outrigger", "--timeout=60s");
   await begins.catch(async () => assert.fail(await kubectl("logs", pod)));
 
-  const words = ["outrigger", "tokens", "create", "ann", "--expires-in-days", "1"];
+  const words = [
+    "outrigger",
+    "tokens",
+    "create",
+    "ann",
+    "--role",
+    "admin",
+    "--expires-in-days",
+    "1",
+  ];
   const token = await kubectl("exec", pod, "--", ...words);
   const usual = getCACertificates();
   setDefaultCACertificates([...usual, readFileSync(cert, "utf8")]);
@@ -123,7 +170,7 @@ async function install(t: TestContext, lab: Lab) {
   const endpoint = `https://localhost:${await forward(t, lab)}`;
   const client = openClient({ endpoint, token: new Secret(token), origin: "a test" });
   t.after(() => client.close());
-  return { client, uninstall };
+  return { client, change, uninstall };
 }
 
 async function valuesWith(t: TestContext, folder: string) {
@@ -139,7 +186,7 @@ async function valuesWith(t: TestContext, folder: string) {
     persistence: { size: "1Gi", storageClass: "lab" },
     resources: { requests: { cpu: "100m", memory: "256Mi" } },
     settings: {
-      OUTRIGGER_KUBERNETES_IMAGE: labImage,
+      OUTRIGGER_KUBERNETES_IMAGE: "docker.io/lab/gpu:1",
       OUTRIGGER_KUBERNETES_RUNTIME_IMAGE: image,
     },
   };

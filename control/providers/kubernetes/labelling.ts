@@ -1,4 +1,4 @@
-import { fail } from "../../../common/errors.ts";
+import { AppError, fail } from "../../../common/errors.ts";
 import { limited } from "../../../common/limited.ts";
 import { product } from "../../../common/product.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
@@ -22,6 +22,8 @@ printf '%s\\n' "$names" | head -n 1 > /dev/termination-log`;
 
 const podNameOf = ({ metadata }: KubeNode): string => `${product.word}-label-${metadata.name}`;
 
+const nodePathOf = ({ metadata }: KubeNode): string => `/api/v1/nodes/${metadata.name}`;
+
 /** Whether a node has accelerators whose kind no label names. */
 export const lacksLabel = (node: KubeNode): boolean => acceleratorsOf(node)?.label === null;
 
@@ -35,6 +37,7 @@ export async function beginToAsk(
   const { resource = "" } = acceleratorsOf(node) ?? {};
   if (resource !== "nvidia.com/gpu")
     fail("NotSupportedError", `set its label ${ownAcceleratorLabel} yourself: it has ${resource}`);
+  await refuseWithoutRight(api, node, signal);
   const pod = {
     ...{ apiVersion: "v1", kind: "Pod" },
     metadata: { name: podNameOf(node), labels: purpose },
@@ -55,6 +58,23 @@ export async function beginToAsk(
   await api.send("POST", podPath(api.namespace), pod, signal);
 }
 
+/** No accelerator is taken to learn what could not be written down. */
+async function refuseWithoutRight(
+  api: KubeApi,
+  node: KubeNode,
+  signal: AbortSignal,
+): Promise<void> {
+  try {
+    await api.send("PATCH", `${nodePathOf(node)}?dryRun=All`, {}, signal);
+  } catch (error) {
+    if (!(error instanceof AppError) || error.type !== "ResourcesUnavailableError") throw error;
+    fail(
+      "CloudError",
+      `${error.message}; the chart gives control that right with rbac.labelNodes=true`,
+    );
+  }
+}
+
 /** Labels a node with what its pod was told, and answers that; the pod goes in any case. */
 export async function labelAsTold(
   api: KubeApi,
@@ -65,7 +85,7 @@ export async function labelAsTold(
     const name = podNameOf(node);
     const value = kindIn(await limited(askMs, signal, (until) => untilTold(api, name, until)));
     const change = { metadata: { labels: { [ownAcceleratorLabel]: value } } };
-    await api.send("PATCH", `/api/v1/nodes/${node.metadata.name}`, change, signal);
+    await api.send("PATCH", nodePathOf(node), change, signal);
     return value;
   } finally {
     await removePod(podsWith(api, purpose), podNameOf(node), signal);
