@@ -24,7 +24,8 @@ interface Forward {
 }
 
 const listenersAtMost = 32;
-const connectionsAtMost = 64;
+/** Each is a request under way where a balancer reaches a replica this way; one more breaks off. */
+const connectionsAtMost = 512;
 const directMs = 1_000;
 
 /** Opens no listener yet. */

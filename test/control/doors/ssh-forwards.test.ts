@@ -49,6 +49,27 @@ test("a port of a node is reached through a listener here until the node is left
   assert.equal(await isReachable("127.0.0.1", portIn(address)), false);
 });
 
+test("a replica that is reached through a listener answers hundreds of requests at a time", async (t) => {
+  const { dial } = await anEcho(t);
+  const forwards = openForwards();
+  t.after(forwards.closeAll);
+  const count = 300;
+  const all = Promise.withResolvers<void>();
+  let dialled = 0;
+  const address = await forwards.open("c1-0", 8080, async () => {
+    dialled += 1;
+    if (dialled === count) all.resolve();
+    await all.promise;
+    return dial();
+  });
+
+  const answers = Array.from({ length: count }, () => say(address, "a").catch(String));
+  const first = await Promise.race(answers);
+  all.resolve();
+  assert.equal(first, "you said a");
+  assert.deepEqual([...new Set(await Promise.all(answers))], ["you said a"]);
+});
+
 test("a listener that cannot be opened now is opened for whoever asks again", async (t) => {
   const { dial } = await anEcho(t);
   const forwards = openForwards();
