@@ -9,6 +9,13 @@ import { product, protocol } from "../common/product.ts";
 import { systemUser } from "../common/system-user.ts";
 import { inheritedVariables } from "../contract/variables.ts";
 
+/**
+ * What Slurm sets for an allocation, and not for a step of it: programs take a count of tasks for a sign that `srun`
+ * started them. Source: sbatch(1), "output environment variables".
+ */
+const ofAllocation =
+  /^SLURM_(CLUSTER_NAME|CONF|CPUS_ON_NODE|CPUS_PER_TASK|GPUS_ON_NODE|JOBID|JOB_\w+|MEM_PER_(CPU|GPU|NODE)|NNODES|NODEID|NODELIST|SUBMIT_\w+|TASKS_PER_NODE)$/;
+
 const Seconds = z.coerce.number().min(0).max(86_400);
 
 /** Every setting of the agent. */
@@ -141,6 +148,10 @@ function baseEnv(home: string, env: Env) {
     PATH: env["PATH"] ?? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     LANG: "C.UTF-8",
     ...pickSet(env, inheritedVariables),
+    ...pickSet(
+      env,
+      Object.keys(env).filter((name) => ofAllocation.test(name)),
+    ),
     TERM: "dumb",
     PYTHONUNBUFFERED: "1",
   };

@@ -19,6 +19,15 @@ test("scripts see the proxies and certificates that their agent was given, and n
   });
 });
 
+test("scripts see what Slurm says of their allocation, and nothing of the step that their agent runs in", () => {
+  const job = { SLURM_JOB_ID: "7", SLURM_JOB_NODELIST: "n[1-2]" };
+  const step = { SLURM_STEP_ID: "0", SLURM_NTASKS: "2", SLURM_PROCID: "1", SLURM_MEM_BIND: "none" };
+  const { baseEnv } = readConfig({ HOME: "/home/ann", ...job, ...step });
+
+  const seen = Object.entries(baseEnv).filter(([name]) => name.startsWith("SLURM_"));
+  assert.deepEqual(Object.fromEntries(seen), job);
+});
+
 test("a node without settings asks its provider, and takes a SIGTERM for its end", () => {
   const { onTerm, notices, graceMs, selfStopAfterMs, noticeFile, isService } = readConfig({
     HOME: "/home/ann",

@@ -27,6 +27,16 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
     assert.match(text, /rank 1 has 0,1$/m);
   });
 
+  await t.test("`srun` in its scripts runs a step on each node of the allocation", async () => {
+    const script = `scontrol show hostnames "$SLURM_JOB_NODELIST" | xargs echo job $SLURM_JOB_ID on
+srun bash -c 'echo "$SLURMD_NODENAME has $CUDA_VISIBLE_DEVICES"'; env | grep -c ^SLURM_NTASKS=`;
+    const resources = { infra: "slurm", accelerators: "h100:2" };
+    const { text } = await pair.follow(await pair.exec(JSON.stringify({ run: script, resources })));
+    const said = text.match(/^.*(on n1 n2|n. has 0,1)$/gm)?.toSorted() ?? [];
+    assert.match(text, /^0$/m);
+    assert.match(`${said}`, /^job \d+ on n1 n2,n1 has 0,1,n2 has 0,1$/, text);
+  });
+
   await t.test("all of it is one job of Slurm, in which others run at once", async () => {
     const jobs = await slurm.run("squeue", "--noheader", "--format=%D");
     assert.equal(jobs, "2");
