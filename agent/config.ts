@@ -67,7 +67,7 @@ export const AgentSettings = z.object({
     .string()
     .optional()
     .describe(
-      "Options of every container of this node, as `docker run` takes them, between spaces.",
+      "Options of every container of this node, as `docker run` takes them, between spaces; Apptainer does not get them.",
     ),
   logLevel: z.enum(logLevels).default("info").describe("Minimum level that is logged."),
 });

@@ -1,28 +1,33 @@
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { pickSet } from "./config.ts";
+import { unlessMissing } from "./files.ts";
 import { findProgram } from "./mounts.ts";
 import { systemUser } from "./system-user.ts";
 
+/** What runs containers. SingularityCE has the command line of Apptainer. */
+export const engineNames = ["docker", "podman", "apptainer"] as const;
+
 /** A program that runs containers, and the variables that it is called with. */
 export interface Engine {
-  readonly name: "docker" | "podman";
+  readonly name: (typeof engineNames)[number];
   readonly file: string;
   readonly env: Readonly<Record<string, string>>;
   /** It is the user's own docker, whose network is not that of the machine. */
   readonly isRootlessDocker?: true;
 }
 
-/** Where docker and podman are told how to reach what they need. */
+/** Where these programs are told how to reach what they need. */
 export const engineVariables = [
   ...["DOCKER_HOST", "DOCKER_CERT_PATH", "DOCKER_TLS_VERIFY", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"],
   ...["CONTAINERS_CONF", "CONTAINERS_REGISTRIES_CONF", "CONTAINERS_STORAGE_CONF"],
+  ...["APPTAINER_CACHEDIR", "SINGULARITY_CACHEDIR"],
 ] as const;
 
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * What runs containers on this machine: docker where this user may use its daemon, or else podman, which needs none.
- * Undefined where there is neither.
+ * What runs containers on this machine: docker where this user may use its daemon, or else podman or Apptainer, which
+ * need none. Undefined where there is none of them.
  */
 export function findEngine(env: Env, path: string): Engine | undefined {
   const runtime = env["XDG_RUNTIME_DIR"] ?? `/run/user/${process.getuid?.()}`;
@@ -38,11 +43,25 @@ export function findEngine(env: Env, path: string): Engine | undefined {
       ...{ name: "docker", file: docker, env: { ...given, DOCKER_HOST: host } },
       ...(host === own && { isRootlessDocker: true }),
     };
-  return podman === undefined ? undefined : { name: "podman", file: podman, env: given };
+  const apptainer = findProgram(path, "apptainer") ?? findProgram(path, "singularity");
+  if (podman !== undefined && (apptainer === undefined || isPodmanReady(path)))
+    return { name: "podman", file: podman, env: given };
+  return apptainer === undefined ? undefined : { name: "apptainer", file: apptainer, env: given };
+}
+
+/** Whether podman can run the images of others: for users, it needs ids and, within allocations of Slurm, crun. */
+function isPodmanReady(path: string): boolean {
+  const { uid, name } = systemUser();
+  if (uid === 0) return true;
+  const ids = unlessMissing(() => readFileSync("/etc/subuid", "utf8")) ?? "";
+  const isListed = ids
+    .split("\n")
+    .some((line) => [name, `${uid}`].includes(line.split(":")[0] ?? ""));
+  return isListed && findProgram(path, "crun") !== undefined;
 }
 
 /** What a machine has to run containers with. */
-export const hostEngines = ["docker", "podman", "rootless docker"] as const;
+export const hostEngines = [...engineNames, "rootless docker"] as const;
 export type HostEngine = (typeof hostEngines)[number];
 
 /** Whether that runs containers as they are needed. */
@@ -52,7 +71,7 @@ export const canContain = (
 ): boolean => !container || (engine != null && !(reached && engine === "rootless docker"));
 
 export const howToRunContainers =
-  "install docker or podman there, and let this user use it (`docker version`, `podman version`)";
+  "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`)";
 
 export const whyUnreached =
   "nothing reaches ports in a rootless docker, which has a network of its own; use podman instead, or a docker daemon that root runs";

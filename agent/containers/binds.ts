@@ -14,19 +14,24 @@ import { listMountRows } from "../mounts/store.ts";
  * it, and control groups, which jobs enter by themselves.
  */
 export async function bindsOf(agent: Agent): Promise<string[]> {
+  const groups = agent.groupPlaces.length > 0 ? ["/sys/fs/cgroup:/sys/fs/cgroup"] : [];
+  const seen = await seenPaths(agent);
+  const mounts = await readFile("/proc/self/mountinfo", "utf8");
+  return [
+    ...seen.map((path) => `${path}:${path}${isShared(mounts, path) ? ":rslave" : ""}`),
+    ...groups,
+  ];
+}
+
+/** The same without control groups, as paths. */
+export async function seenPaths(agent: Agent): Promise<string[]> {
   const home = agent.config.baseEnv["HOME"] ?? "/";
   const outside = [
     ...(await destinations(agent)),
     ...(await linkedTo(agent)),
     ...listMountRows(agent).map(({ root }) => root),
   ].filter((path) => !isWithin(home, path) && existsSync(path));
-  const groups = agent.groupPlaces.length > 0 ? ["/sys/fs/cgroup:/sys/fs/cgroup"] : [];
-  const seen = [home, ...new Set(outside)].toSorted();
-  const mounts = await readFile("/proc/self/mountinfo", "utf8");
-  return [
-    ...seen.map((path) => `${path}:${path}${isShared(mounts, path) ? ":rslave" : ""}`),
-    ...groups,
-  ];
+  return [home, ...new Set(outside)].toSorted();
 }
 
 /**

@@ -6,19 +6,14 @@ import { toAppError } from "../../common/errors.ts";
 import { unlessMissing } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
-import type { ContainerSettings } from "../../contract/containers-api.ts";
+import type { ContainerOrder, ContainerSettings } from "../../contract/containers-api.ts";
 import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
+import { openSandbox, renewSandbox } from "./apptainer.ts";
 import { bindsOf, lacksMounts } from "./binds.ts";
-import { ask, engineOf } from "./engine.ts";
+import { type Asked, ask, type Container, engineOf, removalFile } from "./engine.ts";
 import { isInUse } from "./use.ts";
 import { firstProcess, gpuWords, prepare, removal } from "./words.ts";
-
-/** A container that runs. */
-export interface Container {
-  readonly engine: Engine;
-  readonly id: string;
-}
 
 /** One that runs now, and its first process. */
 interface Running extends Container {
@@ -28,9 +23,6 @@ interface Running extends Container {
 /** Beside the journal, so that a corrupt one does not have scripts run outside. */
 const settingsFile = ({ config }: Pick<Agent, "config">): string =>
   join(config.agentFolder, "container.json");
-/** The script that removes the container when its node is deleted, with or without the agent. */
-const removalFile = ({ config }: Pick<Agent, "config">): string =>
-  join(config.agentFolder, "remove-container");
 const specLabel = `${product.word}.spec`;
 /** One at a time: two would make it twice. */
 const inTurn = openTurnsByKey<Agent>();
@@ -55,6 +47,10 @@ export const openContainer = <T>(
 ): Promise<T> =>
   inTurn(agent, async () => {
     const engine = engineOf(agent);
+    if (engine.name === "apptainer") {
+      const options = await openSandbox(agent, engine, settings);
+      return enter({ engine, id: nameOf(agent), pid: 0, options });
+    }
     const found = await inspect(engine, nameOf(agent));
     const id = found?.id ?? (await make(agent, engine, settings)).id;
     const isAsFound = found !== undefined && !(await refresh(agent, engine, found));
@@ -68,11 +64,15 @@ export const openContainer = <T>(
  */
 export const renewContainer = (
   agent: Agent,
-  settings: ContainerSettings,
+  { login, ...settings }: ContainerOrder,
   refuse: (why: string) => void,
+  asked: Pick<Asked, "heard" | "signal">,
 ): Promise<string> =>
   inTurn(agent, async () => {
     const engine = engineOf(agent);
+    const before = findSettings(agent);
+    if (engine.name === "apptainer")
+      return renewSandbox(agent, engine, { ...settings, login }, { ...asked, before, refuse });
     const found = await inspect(engine, nameOf(agent));
     const spec = specOf(await wordsOf(agent, engine, settings));
     if (found?.spec === spec) {
@@ -106,6 +106,7 @@ export async function whyEnded(
   { engine, id }: Container,
   patienceMs = learnMs,
 ): Promise<string | undefined> {
+  if (engine.name === "apptainer") return undefined;
   await ask(engine, ["wait", id], { signal: AbortSignal.timeout(patienceMs) }).catch(() => {});
   const found = await inspect(engine, id).catch((error: unknown) => toAppError(error).message);
   if (typeof found === "string") return `its container may have ended: ${found}`;

@@ -1,23 +1,41 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
 import { AppError, type ErrorType, fail } from "../../common/errors.ts";
 import type { Agent } from "../context.ts";
 
-/** The docker or podman of this node; throws `NotSupportedError`. */
+/** What runs containers on this node; throws `NotSupportedError`. */
 export const engineOf = ({ config }: Pick<Agent, "config">): Engine =>
   findEngine(config.engineEnv, config.baseEnv["PATH"] ?? "") ??
   fail("NotSupportedError", `this node has no containers: ${howToRunContainers}`);
 
-interface Asked {
+/** A container in which scripts can be started. */
+export interface Container {
+  readonly engine: Engine;
+  readonly id: string;
+  /** What each of them is started with where it brings the container with it. */
+  readonly options?: readonly string[];
+}
+
+/** The script that removes the container when its node is deleted, with or without the agent. */
+export const removalFile = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "remove-container");
+
+/** Where Apptainer has the files of the container. */
+export const sandboxOf = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "container");
+
+/** What a program is given besides its words. */
+export interface Asked {
   readonly input?: string;
   readonly signal?: AbortSignal;
   /** Takes each line that it prints. */
   readonly heard?: (line: string) => void;
 }
 
-/** Has docker or podman do something; answers what it printed. Throws why it could not, in a sentence. */
+/** Has a program for containers do something; answers what it printed. Throws why it could not, in a sentence. */
 export async function ask(
   { name, file, env }: Engine,
   words: readonly string[],
@@ -41,7 +59,7 @@ export async function ask(
   throw errorOf(name, said.stderr.join("\n").trim() || `it exited with ${code}`);
 }
 
-/** What a node can do nothing about, by what docker and podman say of it. */
+/** What a node can do nothing about, by what these programs say of it. */
 const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
   [
     /no space left|disk quota exceeded/i,
@@ -74,6 +92,11 @@ const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
     "the image or its options are invalid; check image_id and config.docker.run_options of the task",
   ],
   [
+    /create user namespace/i,
+    "NotSupportedError",
+    "this user may run no containers on the node; it needs user namespaces, or an Apptainer that was installed with setuid",
+  ],
+  [
     /cannot connect to the docker daemon/i,
     "CloudError",
     "the docker daemon of the node does not answer; start it",
@@ -82,7 +105,10 @@ const troubles: readonly (readonly [RegExp, ErrorType, string])[] = [
 
 function errorOf(name: string, said: string): AppError {
   const [, type = "RuntimeError", what] = troubles.find(([shape]) => shape.test(said)) ?? [];
-  const last = said.split("\n").findLast((line) => !/^(Run '|Usage:|\s*$)/.test(line));
+  const lines = said.split("\n");
+  // Apptainer shows all of its options below what it does not like.
+  const first = lines.find((line) => /^(FATAL|Error for command)/.test(line));
+  const last = first ?? lines.findLast((line) => !/^(Run '|Usage:|\s*$)/.test(line));
   const words = `${name} says: ${last?.trim()}`;
   return new AppError(type, what === undefined ? words : `${what} (${words})`);
 }

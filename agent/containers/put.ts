@@ -42,21 +42,24 @@ export async function* putContainer(
 
 async function put(
   agent: Agent,
-  { login, ...settings }: ContainerOrder,
+  order: ContainerOrder,
   tell: (line: string) => void,
   signal: AbortSignal,
 ): Promise<string> {
   const engine = engineOf(agent);
+  const { login, ...settings } = order;
   const { image } = settings;
-  if (!(await hasImage(engine, image))) await pull(agent, engine, { image, login }, tell, signal);
-  const done = await renewContainer(agent, settings, (why) => {
+  const refuse = (why: string) => {
     const [job] = activeJobs(agent);
     if (job === undefined) return;
     fail(
       "ConflictError",
       `the container of the node cannot be replaced while ${job} runs in it: ${why}; wait for the job, or launch under another name`,
     );
-  });
+  };
+  if (engine.name !== "apptainer" && !(await hasImage(engine, image)))
+    await pull(agent, engine, order, tell, signal);
+  const done = await renewContainer(agent, order, refuse, { heard: tell, signal });
   saveSettings(agent, settings);
   return `${image} is there, and ${done}`;
 }

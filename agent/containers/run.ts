@@ -5,8 +5,8 @@ import { countMemoryKills, memoryGroupsOf } from "../control-groups.ts";
 import { addedTo } from "../environment.ts";
 import { portVariables, wrapScript } from "../jobs/sidecar.ts";
 import { isBegun, type Outcome, runScript, type Script } from "../process.ts";
-import { type Container, findSettings, openContainer, whyEnded } from "./container.ts";
-import { engineOf } from "./engine.ts";
+import { findSettings, openContainer, whyEnded } from "./container.ts";
+import { type Container, engineOf } from "./engine.ts";
 import { enterContainer } from "./enter.ts";
 import { dropNote, noteContainer, readNote } from "./use.ts";
 

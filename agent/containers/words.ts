@@ -35,6 +35,8 @@ true`;
 
 /** What has a container see the accelerators of its node. */
 export function gpuWords({ name }: Engine, exists: (path: string) => boolean): string[] {
+  if (name === "apptainer")
+    return exists("/dev/nvidiactl") ? ["--nv"] : exists("/dev/kfd") ? ["--rocm"] : [];
   const nvidia = name === "docker" ? ["--gpus", "all"] : ["--device", "nvidia.com/gpu=all"];
   const amd = ["/dev/kfd", "/dev/dri"].filter(exists).flatMap((path) => ["--device", path]);
   if (exists("/dev/nvidiactl")) return nvidia;

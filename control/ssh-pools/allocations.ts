@@ -94,7 +94,7 @@ const noneFree = "no host is free";
 function whyUnfit(free: readonly Host[]): string {
   const lacking = free.filter(({ facts }) => !facts?.containers);
   return lacking.length > 0
-    ? `free hosts without docker or podman for their user: ${namesOf(lacking)}; ${howToRunContainers}`
+    ? `free hosts without docker, podman or Apptainer for their user: ${namesOf(lacking)}; ${howToRunContainers}`
     : `free hosts whose docker is rootless: ${namesOf(free)}; ${whyUnreached}`;
 }
 

@@ -15,10 +15,12 @@ function install(name: string): void {
   chmodSync(join(folder, name), 0o755);
 }
 
-test("docker is taken where its daemon can be used, and podman otherwise", () => {
+test("docker is taken where its daemon can be used, then podman that is set up, then Apptainer", () => {
   assert.equal(findEngine(nobody, folder), undefined);
   install("docker");
   assert.equal(findEngine(nobody, folder), undefined);
+  install("singularity");
+  assert.equal(findEngine(nobody, folder)?.name, "apptainer");
   install("podman");
   assert.equal(findEngine(nobody, folder)?.file, join(folder, "podman"));
   writeFileSync(join(folder, "docker.sock"), "");

@@ -110,7 +110,7 @@ test("hosts with docker or podman run images as their user, and one without is l
     const { code, stderr } = await launch("none", `ssh/lab/${bare?.address}`);
     assert.notEqual(code, 0);
     const names = bare?.address.replaceAll(".", "\\.");
-    const lacking = `free hosts without docker or podman for their user: ${names}; install`;
+    const lacking = `free hosts without docker, podman or Apptainer for their user: ${names}; install`;
     assert.match(
       stderr,
       new RegExp(`nothing offers infra ssh/lab/${names}, containers.*${lacking}`),

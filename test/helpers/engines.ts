@@ -14,7 +14,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { type Engine, findEngine } from "../../common/containers.ts";
+import { findEngine } from "../../common/containers.ts";
 import { findProgram } from "../../common/mounts.ts";
 import { until } from "./agent.ts";
 import { unmountAll } from "./fuse.ts";
@@ -47,8 +47,10 @@ const needed = {
   podman: ["podman", "runc", "crun"],
 } as const;
 
+type Name = keyof typeof needed;
+
 /** Why a test cannot have one of its own; false where it can. */
-export function whyNoEngine(name: Engine["name"]): string | false {
+export function whyNoEngine(name: Name): string | false {
   if (process.getuid?.() !== 0) return "needs root";
   const missing = [...needed[name], "busybox"].find((one) => findProgram(path, one) === undefined);
   return missing === undefined
@@ -57,7 +59,7 @@ export function whyNoEngine(name: Engine["name"]): string | false {
 }
 
 /** Starts one of its own; it and all of its containers are gone with the test. */
-export async function startEngine(t: Cleaner, name: Engine["name"]): Promise<TestEngine> {
+export async function startEngine(t: Cleaner, name: Name): Promise<TestEngine> {
   const folder = mkdtempSync(join(tmpdir(), "engine-"));
   const { env, end } = await { docker: startDaemon, podman: settingsOfPodman }[name](folder);
   const engine = findEngine(env, path);
@@ -79,7 +81,7 @@ interface Started extends Pick<TestEngine, "env"> {
   end(): Promise<unknown>;
 }
 
-function pushWords(name: Engine["name"], image: string, file: string): string[] {
+function pushWords(name: Name, image: string, file: string): string[] {
   if (name === "podman") return ["push", "--authfile", file, image];
   const folder = dirname(file);
   cpSync(file, join(folder, "config.json"));

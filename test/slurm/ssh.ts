@@ -8,6 +8,7 @@ import { shellWord } from "../../common/shell-word.ts";
 import { slurmOperations } from "../../contract/operations/slurm.ts";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
+import { installApptainer, whyNoApptainer } from "../helpers/apptainer.ts";
 import { importWords, makeRoot, mountGroups, whyNoEngine } from "../helpers/engines.ts";
 import { startControl } from "../helpers/programs.ts";
 import { type SlurmLab, startSlurm, startSlurmBehind, whyNoSlurm } from "../helpers/slurm.ts";
@@ -200,6 +201,44 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   assert.equal(await host.run("cat /home/ana/saved"), "/made");
   assert.equal(await asAna("podman ps -aq"), "");
   const left = "pgrep -u ana -a | grep -v -e sshd -e 'podman$' || true";
+  await until(async () => (await host.run(left)) === "" || undefined);
+  assert.equal(
+    await host.run("ls /home/ana/.outrigger/slurm; ls /tmp | grep outrigger || true"),
+    "",
+  );
+});
+
+test("where podman is not set up for the user, a task in an image runs in Apptainer, and nothing of it is left", {
+  skip: whyNoSlurm() || whyNoHosts() || whyNoApptainer(),
+  timeout: 300_000,
+}, async (t) => {
+  const { host, slurm, control } = await startBehindLogin(t);
+  const folder = mkdtempSync(join(tmpdir(), "image-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const apptainer = installApptainer(join(host.disk, "usr/local/bin"));
+  apptainer.addImage("lab/busy:1", makeRoot(folder), { login: "ana:s3" });
+  const pair = clusterOf(control, "pair");
+  const task = {
+    ...{ num_nodes: 2, setup: "touch /made" },
+    run: "ls /made; id -u; tool; echo has $CUDA_VISIBLE_DEVICES; ls ~/home/.outrigger; sleep 1000 & sleep 0",
+    resources: { infra: "slurm", image_id: "docker:lab/busy:1", accelerators: "h100:2" },
+    config: { hooks: [{ run: "ls /made > ~/home/saved", events: ["down"], timeout: 10 }] },
+  };
+  const login = { DOCKER_USERNAME: "ana", DOCKER_PASSWORD: "s3", DOCKER_SERVER: "lab" };
+  const secrets = Object.entries(login).map(([key, value]) => [`SKYPILOT_${key}`, value]);
+
+  const id = await pair.launch(
+    JSON.stringify({ ...task, secrets: Object.fromEntries(secrets), name: "boxed" }),
+  );
+  const { code, text } = await pair.follow(id);
+  assert.equal(code, 0, text);
+  for (const said of ["/made", "4001", "the tool of the image", "has 0,1", "slurm"])
+    assert.equal(text.split(`) ${said}\n`).length, 3, `${said}: ${text}`);
+
+  await pair.down();
+  await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
+  assert.equal(await host.run("cat /home/ana/saved"), "/made");
+  const left = "pgrep -u ana -a | grep -v -e sshd || true";
   await until(async () => (await host.run(left)) === "" || undefined);
   assert.equal(
     await host.run("ls /home/ana/.outrigger/slurm; ls /tmp | grep outrigger || true"),

@@ -58,7 +58,8 @@ uid=$(id -u)
 docker=$(command -v docker)
 if [ -n "$docker" ] && [ -w /var/run/docker.sock ]; then say containers docker
 elif [ -n "$docker" ] && [ -w "/run/user/$uid/docker.sock" ]; then say containers "rootless docker"
-elif command -v podman > /dev/null; then say containers podman; fi
+elif command -v podman > /dev/null; then say containers podman
+elif command -v apptainer > /dev/null || command -v singularity > /dev/null; then say containers apptainer; fi
 say user "$user"
 say home "$HOME"
 if [ "$uid" = 0 ]; then manager=system folder=/run/systemd/system

@@ -14,17 +14,17 @@ export interface NodeKind {
   readonly gpus: { readonly name: string; readonly count: number } | null;
 }
 
-/** What there is: kinds of nodes, addresses by name, and whether nodes are taken to have podman. */
+/** What there is: kinds of nodes, addresses by name, and whether nodes are taken to run containers. */
 interface Nodes {
   /** Of partitions that take jobs, the default partition first. */
   readonly kinds: NodeKind[];
   readonly addresses: Map<string, string>;
-  readonly hasPodman: boolean;
+  readonly hasEngine: boolean;
 }
 
 /** What `nodesScript` prints. */
 export function readNodes(text: string): Nodes {
-  const [kinds = "", addresses = "", podman = ""] = text.split(/^--$/m);
+  const [kinds = "", addresses = "", engine = ""] = text.split(/^--$/m);
   const rows = (part: string) =>
     part
       .split("\n")
@@ -36,7 +36,7 @@ export function readNodes(text: string): Nodes {
       .flatMap(readKinds)
       .sort((a, b) => Number(b.isDefault) - Number(a.isDefault)),
     addresses: new Map(rows(addresses).map(([name = "", address = name]) => [name, address])),
-    hasPodman: podman.trim() !== "",
+    hasEngine: engine.trim() !== "",
   };
 }
 

@@ -70,7 +70,7 @@ name=$2
 shift 7
 # With names for --export, slurmd has the user log in first, which takes a second.
 kept=()
-for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF; do kept+=(\${!one+"$one=\${!one}"}); done
+for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF {APPTAINER,SINGULARITY}_CACHEDIR; do kept+=(\${!one+"$one=\${!one}"}); done
 env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
 
@@ -231,14 +231,14 @@ case $ours in *'|PENDING|'*)
   squeue --noheader --states=PENDING --Format='JobID:|,Partition:255|,PriorityLong:|,RestartCnt:|' ;;
 esac`;
 
-/** The kinds of nodes by partition, where each node is reached, and whether there is a podman. */
+/** The kinds of nodes by partition, where each node is reached, and what runs containers, if anything. */
 export const nodesScript = `
 set -euo pipefail
 sinfo --noheader --exact --format='%P|%a|%l|%D|%c|%m|%G|%s'
 echo --
 sinfo --noheader --Node --format='%N|%o'
 echo --
-command -v podman || true`;
+command -v podman apptainer singularity || true`;
 
 /** Every node, with what is taken of it. */
 export const machinesScript = "scontrol --details --oneliner show node";

@@ -82,15 +82,15 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
   const endings = new Map<string, Promise<void>>();
   /** Clusters whose job this process has seen to, with its build of the agent. */
   const prepared = new Set<string>();
-  let lacksPodman = false;
+  let lacksEngine = false;
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
   /** What scripts are given that change something of a cluster. */
   const wordsOf = async (id: string) => [await folderOf(id), jobNameOf({ id }), ...(await notes())];
 
   async function offers(need: Need): Promise<Offer[]> {
-    const { kinds, hasPodman } = await nodes.read();
-    lacksPodman = !hasPodman;
-    return need.container && lacksPodman ? [] : offersOf(name, kinds, need);
+    const { kinds, hasEngine } = await nodes.read();
+    lacksEngine = !hasEngine;
+    return need.container && lacksEngine ? [] : offersOf(name, kinds, need);
   }
 
   async function outlook(asked: AskedOfSlurm, signal: AbortSignal): Promise<string> {
@@ -260,7 +260,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
 
   return {
     /** As the login node last said, which is taken to have what nodes have. */
-    lacksPodman: () => lacksPodman,
+    lacksEngine: () => lacksEngine,
     ...{ name, offers, outlook, prepare, create, list, destroy, find: findNodes, endAgent, reach },
     async inspect(signal: AbortSignal): Promise<[string, MachineNow[]]> {
       return [name, readMachines(await login.run(machinesScript, [], signal))];

@@ -90,7 +90,7 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
       infra !== undefined &&
       isWithin(infra, "slurm") &&
       sitesIn(infra).length > 0 &&
-      sitesIn(infra).every((site) => site.lacksPodman())
+      sitesIn(infra).every((site) => site.lacksEngine())
         ? noContainers
         : undefined,
     agentBuild,
@@ -122,8 +122,8 @@ export function slurmProvider(given: readonly Site[], log: Logger): Provider {
 }
 
 const noContainers =
-  "jobs on Slurm run in an image where the login node and the nodes have podman, and this one has none; leave out " +
-  "`image_id` and, where the site has Apptainer, write `apptainer exec docker://IMAGE COMMAND` in `run`";
+  "jobs on Slurm run in an image where the login node and the nodes have podman or Apptainer in the `PATH` of a login, " +
+  "and this one has neither; leave out `image_id`, or have one of them installed";
 
 /** What answered; throws what the first one failed with if none did. */
 function together<T>(answers: readonly PromiseSettledResult<T[]>[]): T[] {

@@ -2,13 +2,15 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isShared } from "../../../agent/containers/binds.ts";
 import { gpuWords } from "../../../agent/containers/words.ts";
+import type { Engine } from "../../../common/containers.ts";
 
-const engine = (name: "docker" | "podman") => ({ name, file: `/usr/bin/${name}`, env: {} });
+const engine = (name: Engine["name"]) => ({ name, file: `/usr/bin/${name}`, env: {} });
 
 test("the accelerators of a node are passed as each program takes them", () => {
   const nvidia = (path: string) => path === "/dev/nvidiactl";
   assert.deepEqual(gpuWords(engine("docker"), nvidia), ["--gpus", "all"]);
   assert.deepEqual(gpuWords(engine("podman"), nvidia), ["--device", "nvidia.com/gpu=all"]);
+  assert.deepEqual(gpuWords(engine("apptainer"), nvidia), ["--nv"]);
   const amd = ["--device", "/dev/kfd", "--device", "/dev/dri"];
   assert.deepEqual(
     gpuWords(engine("podman"), (path) => amd.includes(path)),

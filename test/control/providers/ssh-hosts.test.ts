@@ -94,7 +94,7 @@ test("a host that is asked for by its name is the one that is offered and taken"
   assert.equal(couldFit([{ ...small, facts: null }], { infra: "ssh/lab/large" }), false);
 });
 
-test("for containers only hosts with docker or podman are offered and taken", () => {
+test("for containers only hosts that can run them are offered and taken", () => {
   const podman = aHost("podman", { ...small.facts, containers: "podman" });
   const need = { container: true } as const;
   const machine = { image: { kind: "container", name: "lab/busy" } } as const;

@@ -70,8 +70,8 @@ test("free hosts without docker and podman are told of to tasks that name an ima
   assert.deepEqual(await book.listShortages({ infra: "ssh/lab/b" }), []);
 
   const lacking = (names: string, place = "ssh/lab") =>
-    `${place}: free hosts without docker or podman for their user: ${names}; ` +
-    "install docker or podman there, and let this user use it (`docker version`, `podman version`)";
+    `${place}: free hosts without docker, podman or Apptainer for their user: ${names}; ` +
+    "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`)";
   assert.deepEqual(await book.listShortages({ ...need, infra: "ssh/lab/b" }), [
     lacking("b", "ssh/lab/b"),
   ]);

@@ -21,7 +21,7 @@ export function aSite(name: string) {
   let nextId = 1;
   const jobs = new Map<string, string>();
   const calls: string[] = [];
-  const site = { name, jobs, isAway: false, isMute: false, podman: "", gpus: "(null)", calls };
+  const site = { name, jobs, isAway: false, isMute: false, engine: "", gpus: "(null)", calls };
   async function run(
     script: string,
     [folder = "", , , , , , , ...options]: readonly string[],
@@ -34,7 +34,7 @@ export function aSite(name: string) {
     if (site.isMute)
       throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
     if (script === nodesScript)
-      return `low*|up|infinite|1|8|64000|${site.gpus}|1-4\n--\nn1|n1\n--\n${site.podman}\n`;
+      return `low*|up|infinite|1|8|64000|${site.gpus}|1-4\n--\nn1|n1\n--\n${site.engine}\n`;
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
     if (script !== submitScript) return "";

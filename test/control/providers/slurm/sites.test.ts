@@ -250,14 +250,14 @@ test("a site that is away is passed over where nothing was submitted, and kept w
   assert.equal(site.jobs.size, 2);
 });
 
-test("a task in an image goes to sites with podman, and is refused with what to do where none has it", async () => {
+test("a task in an image goes to sites that can run it, and is refused with what to do where none has it", async () => {
   const [bare, site] = [aSite("bare"), aSite("site")];
-  site.podman = "/usr/bin/podman";
+  site.engine = "/usr/bin/apptainer";
   const provider = providerOf(bare, site);
   const container = true;
 
   assert.deepEqual(infras(await provider.offers({ container }, signal)), ["slurm/site/low"]);
-  assert.match(`${provider.refusal?.({ container, infra: "slurm/bare" })}`, /apptainer exec/);
+  assert.match(`${provider.refusal?.({ container, infra: "slurm/bare" })}`, /podman or Apptainer/);
   assert.equal(provider.refusal?.({ container, infra: "slurm" }), undefined);
   assert.equal(provider.refusal?.({ container }), undefined);
   assert.equal(provider.refusal?.({ container, infra: "slurm/typo" }), undefined);
