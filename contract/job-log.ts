@@ -6,6 +6,10 @@ export const logOffsetHeader = "log-offset";
 /** Of an answer that streams a log: how many bytes the log has now. Events of the agent tell when there are more. */
 export const logSizeHeader = "log-size";
 
+/** Stands at the end of the log of an attempt whose machine was lost, or went out of reach, before all was read. */
+export const missingEnd =
+  "\n[the end of this log may be missing: its machine could not be read any more]\n";
+
 /** How many records of a log's growth one answer has. */
 export const growthAtMost = 1_000;
 

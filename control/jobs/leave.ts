@@ -5,7 +5,7 @@ import { jobMachine } from "../../contract/statuses.ts";
 import { findManagedJob, occupySubmission, wantGone } from "../clusters/managed.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import type { Context } from "../context.ts";
-import { patienceMs, silentMs } from "./log-copies.ts";
+import { patienceMs, silentMs } from "./log-reads.ts";
 import { tellWait } from "./move.ts";
 import { type JobTask, submissionOf } from "./schema.ts";
 

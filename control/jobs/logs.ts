@@ -8,6 +8,7 @@ import {
 } from "../../common/growing-file.ts";
 import type { InputOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
+import { missingEnd } from "../../contract/job-log.ts";
 import type { jobOperations as rows } from "../../contract/operations/jobs.ts";
 import { jobExitCodes } from "../../contract/statuses.ts";
 import type { Call, LogReply } from "../bind.ts";
@@ -19,6 +20,7 @@ import { neutralise, neutraliseText } from "../wire/neutralise.ts";
 import { sideBySide } from "../wire/side-by-side.ts";
 import { findTasks, noSuchJob } from "./find.ts";
 import { attemptLogOf, controllerLogOf } from "./folders.ts";
+import { lacksRest } from "./log-rests.ts";
 import { hasEnded, type JobTask, taskKey } from "./schema.ts";
 import { findTask, listTasks } from "./store.ts";
 import { exitCodeOf } from "./wait.ts";
@@ -93,14 +95,22 @@ async function* attemptLogs(
     const isGrowing = follow && now.clusterJob !== null && now.attempt === attempt;
     using _growing = isGrowing && !hasEnded(now) ? ctx.jobLogs.follow(now) : undefined;
     const isLast = async (at: number) => !follow || isReadToEnd(ctx, now, attempt, at, call.signal);
-    yield* neutralise(readCopy(file, offset, isLast));
+    yield* attemptLog(file, offset, isLast);
     if (!follow && attempt >= now.attempt) return;
   }
 }
 
 /** What is here of the log of an attempt. */
 export const keptAttempt = (ctx: Ground, taskId: string, attempt: number): AsyncIterable<Buffer> =>
-  neutralise(readCopy(attemptLogOf(ctx, taskId, attempt), 0, async () => true));
+  attemptLog(attemptLogOf(ctx, taskId, attempt), 0, async () => true);
+
+/** As `readCopy`; says where its end is missing. */
+async function* attemptLog(
+  ...[file, ...given]: Parameters<typeof readCopy>
+): AsyncGenerator<Buffer> {
+  yield* neutralise(readCopy(file, ...given));
+  if (await lacksRest(file)) yield Buffer.from(missingEnd);
+}
 
 /** What was decided about a task so far. */
 export const keptDecisions = (ctx: Ground, taskId: string): AsyncIterable<Buffer> =>
@@ -146,7 +156,8 @@ async function isReadToEnd(
     if ((await copyStateOf(file)).isWhole) return true;
     const task = await findTask(ctx.db, id);
     const isOver = task === undefined || task.settledAt !== null || task.attempt > attempt;
-    return isOver || undefined;
+    // Nothing is left of it, and the next one may not begin for long.
+    return isOver || task.clusterJob === null || undefined;
   };
   return ctx.changes.until(taskKey(id), look, signal);
 }

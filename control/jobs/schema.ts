@@ -143,6 +143,9 @@ export const submissionOf = (task: JobTask): string =>
 export const submissionIn = ({ id, attempt }: Pick<JobTask, "id" | "attempt">): string =>
   `${id}-${attempt}`;
 
+/** The id of the task whose attempt was handed in to a worker under this id. */
+export const taskOfSubmission = (submissionId: string): string => submissionId.split("-")[0] ?? "";
+
 /** What a step makes of a task. */
 export interface Outcome {
   readonly to: ManagedJobStatus;
@@ -250,7 +253,7 @@ export interface JobLogs {
   ): Promise<void>;
   /** Copies no more of it; resolves once what is on its way was written. */
   drop(task: JobTask): Promise<void>;
-  /** Copies what lies on the head of a cluster that is gone of the log of an attempt that was dropped. */
+  /** Copies what lies on the head of a cluster that lost it, of the logs of attempts that are not whole. */
   rest(clusterId: string, head: Agent, signal: AbortSignal): Promise<void>;
   stop(): Promise<void>;
 }

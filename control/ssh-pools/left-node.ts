@@ -20,13 +20,18 @@ export async function removeLeftNode(
   await removeNodeOn(reached, signal);
 }
 
-async function fetchRest(ctx: Context, reached: ReachedHost, signal: AbortSignal): Promise<void> {
+/** Copies what a host has of logs of managed jobs that control lacks, if its agent still runs. */
+export async function fetchRest(
+  ctx: Context,
+  reached: ReachedHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const occupant = await findOccupant(reached, signal);
+  if (occupant?.rank !== 0) return;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(restMs)]);
   const door = openHostDoor(async () => reached);
   try {
-    const occupant = await findOccupant(reached, limit);
-    if (occupant?.rank === 0)
-      await ctx.jobLogs.rest(occupant.clusterId, agentBehind(door, "the agent of the host"), limit);
+    await ctx.jobLogs.rest(occupant.clusterId, agentBehind(door, "the agent of the host"), limit);
   } catch (err) {
     signal.throwIfAborted();
     ctx.log.warn(

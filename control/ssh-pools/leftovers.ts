@@ -6,6 +6,7 @@ import { machineOf } from "../doors/ssh/target.ts";
 import type { Ground } from "../ground.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { findTwin } from "./leave.ts";
+import { fetchRest } from "./left-node.ts";
 import * as store from "./leftover-store.ts";
 import type { Leftover } from "./schema.ts";
 
@@ -34,12 +35,16 @@ const nextTryAt = ({ leftAt, triedAt }: Leftover): number =>
 async function reconcile(ctx: Context, id: string, signal: AbortSignal): Promise<void> {
   const left = await store.findLeftover(ctx.db, ctx.seal, id);
   if (left === undefined) return;
-  const limit = AbortSignal.timeout(cleanMs);
+  let limit = AbortSignal.timeout(cleanMs);
   const { pool, name } = left;
   try {
     const reached = await reach(ctx, left);
     const twin = await findTwin(ctx.db, left, left.machine, left.facts.user);
-    if (twin === undefined) await cleanHost(reached, AbortSignal.any([signal, limit]));
+    if (twin === undefined) {
+      await fetchRest(ctx, reached, signal);
+      limit = AbortSignal.timeout(cleanMs);
+      await cleanHost(reached, AbortSignal.any([signal, limit]));
+    }
     await ctx.batch((tx) => store.deleteLeftover(tx, id, left.leftAt));
     ctx.log.info({ pool, name, id }, "Outrigger was removed from a host");
   } catch (error) {

@@ -2,12 +2,15 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { shellWord } from "../../../common/shell-word.ts";
 import type { Context } from "../../../control/context.ts";
 import { openHostBook } from "../../../control/ssh-pools/allocations.ts";
 import { cleanPools, deployPools } from "../../../control/ssh-pools/deploy.ts";
 import { lookAt } from "../../../control/ssh-pools/inspect-host.ts";
+import { sshLeftovers } from "../../../control/ssh-pools/leftovers.ts";
 import { findHost, setHost } from "../../../control/ssh-pools/store.ts";
 import { forgetPool, updatePools } from "../../../control/ssh-pools/update.ts";
+import { aCluster } from "../../helpers/clusters.ts";
 import { startSshHost, whyNoHosts } from "../../helpers/ssh-hosts.ts";
 import { testWorld } from "../../helpers/world.ts";
 import { writable } from "../../helpers/writable.ts";
@@ -119,4 +122,36 @@ test("a document that drains hosts now is written down together with what that m
 
   assert.deepEqual(await book.nodesOf("c1"), []);
   assert.equal(await isDirty("lab"), true);
+});
+
+test("logs of jobs are fetched from a host that has left its pool before it is cleaned", {
+  skip,
+}, async (t) => {
+  const { host, ctx } = await aMachine(t, ["lab"]);
+  const lab = { pool: "lab", name: host.address };
+  await setHost(writable(ctx), lab, { isDirty: true });
+  const { offer } = aCluster();
+  const occupant = {
+    control: "c",
+    clusterId: "gone",
+    rank: 0,
+    cluster: { name: "n", nodes: 1, offer },
+  };
+  await host.run(`install -d -o ana /home/ana/.outrigger /home/ana/.outrigger/agent`);
+  await host.run(
+    `echo ${shellWord(JSON.stringify(occupant))} > /home/ana/.outrigger/agent/cluster.json`,
+  );
+  const fetched: string[] = [];
+  const rest = async (clusterId: string) => {
+    await host.run("test -e /home/ana/.outrigger/agent/cluster.json");
+    fetched.push(clusterId);
+  };
+  Object.assign(ctx.jobLogs, { rest });
+
+  await updatePools(ctx, { lab: { user: "ana", hosts: [] } });
+  for (const id of await sshLeftovers.due({ ...ctx, now: () => new Date(Date.now() + 120_000) }))
+    await sshLeftovers.reconcile(ctx, id, never);
+
+  assert.deepEqual(fetched, ["gone"]);
+  await host.run("test ! -e /home/ana/.outrigger");
 });
