@@ -49,6 +49,8 @@ export interface Cloud extends Pick<Zones, "fill" | "queue"> {
   clusterIds(which?: "all" | "in time"): string[];
   /** The clusters of which a node waits for its machine. */
   pendingIds(): string[];
+  /** Whether every machine of a cluster is on, and answers at once. */
+  isHeard(clusterId: string): boolean;
   cutOff(clusterId: string, rank: number, forMs: number): void;
   /** As `cutOff`; one with a lease is out of reach of its provider, too, and outlives its deletion. */
   isolate(clusterId: string, rank: number, forMs: number): void;

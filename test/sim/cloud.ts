@@ -13,6 +13,7 @@ import { openLeases } from "./leases.ts";
 import type { Network } from "./network.ts";
 import {
   aMachine,
+  answers,
   endAgent,
   endAll,
   free,
@@ -74,8 +75,7 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   }
 
   function slowDown(clusterId: string, rank: number, byMs: number, forMs: number): void {
-    const machine = of(clusterId, rank);
-    if (machine !== undefined) machine.late = { byMs, until: clock.now() + forMs };
+    Object.assign(of(clusterId, rank) ?? {}, { late: { byMs, until: clock.now() + forMs } });
   }
 
   function killAgent(machine: Machine | undefined, awayMs: number): void {
@@ -132,12 +132,17 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
     watcher.began(job, clusterId, others.some(isLeaving));
   }
 
-  function isolate(clusterId: string, rank: number, forMs: number): void {
+  function cutOff(clusterId: string, rank: number, forMs: number): Machine | undefined {
     const machine = of(clusterId, rank);
-    if (machine === undefined) return;
+    if (machine === undefined) return undefined;
     machine.cutOffUntil = clock.now() + forMs;
-    if (machine.lease !== undefined) machine.apartUntil = machine.cutOffUntil;
     for (const cut of [...machine.streams]) cut();
+    return machine;
+  }
+
+  function isolate(...given: Parameters<typeof cutOff>): void {
+    const machine = cutOff(...given);
+    if (machine?.lease !== undefined) machine.apartUntil = machine.cutOffUntil;
   }
 
   function abandon(machine: Machine): void {
@@ -159,7 +164,6 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
   }
 
   const lateMs = (machine: Machine | undefined) => latenessOf(machine, clock.now());
-
   function probed(host: string, port: number): string | null {
     const machine = [...machines.values()].find(({ address }) => address === host);
     if (machine?.state !== "running" || machine.cutOffUntil > clock.now()) return "refused";
@@ -260,13 +264,9 @@ export function openCloud(network: Network, watcher: Watcher): Cloud {
       [...machines.values()]
         .filter(({ state, isLate, isInstead }) => state === "pending" && !isLate && !isInstead)
         .map(({ node }) => clusterOf(node.id)),
-    cutOff(clusterId, rank, forMs) {
-      const machine = of(clusterId, rank);
-      if (machine === undefined) return;
-      machine.cutOffUntil = clock.now() + forMs;
-      for (const cut of [...machine.streams]) cut();
-    },
-    ...{ isolate, slowDown },
+    isHeard: (clusterId) =>
+      listed().every((one) => clusterOf(one.node.id) !== clusterId || answers(one, clock.now())),
+    ...{ cutOff, isolate, slowDown },
     silence: (clusterId, rank, forMs) => slowDown(clusterId, rank, Number.POSITIVE_INFINITY, forMs),
     ...{ reboot, loseNode },
     killAgent: (clusterId, rank, awayMs) => killAgent(of(clusterId, rank), awayMs),

@@ -16,6 +16,7 @@ import { variableOf } from "./job-wishes.ts";
 import { openOrderChecks } from "./order-checks.ts";
 import { checkRoom } from "./pool-checks.ts";
 import { jobLimits } from "./program.ts";
+import { openWaitChecks, type WaitChecks } from "./wait-checks.ts";
 
 /** Looks at managed jobs: at their rows, and at what their nodes know of them. */
 export interface JobChecks {
@@ -37,6 +38,7 @@ export interface JobChecks {
   readonly calledBack: ReturnType<typeof openCallbackChecks>["began"];
   /** The cluster of `job 2`, or of another job that goes on where that does not. */
   clusterOf(name: string): string | undefined;
+  readonly waits: WaitChecks;
   /** Tasks of which something is left. */
   unsettled(): string[];
 }
@@ -281,6 +283,10 @@ export function openJobChecks(folder: string): JobChecks {
       return task?.cluster_id ?? undefined;
     },
     calledBack: callbacks.began,
+    waits: openWaitChecks(
+      () => found,
+      (task) => attempts.get(submissionOf(task)),
+    ),
     unsettled() {
       const rows = taskRows();
       const open = rows.filter((task) => task.settled_at === null);

@@ -3,7 +3,7 @@ import { endingMsOf } from "../../contract/lease.ts";
 import { isOver } from "../helpers/fake-node.ts";
 import type { Watcher } from "./cloud-shapes.ts";
 import type { Network } from "./network.ts";
-import { latenessOf, loseRank, type Machine, type NodeLease } from "./nodes.ts";
+import { answers, loseRank, type Machine, type NodeLease } from "./nodes.ts";
 
 /** What leases need of the cloud. */
 interface World extends Pick<Watcher, "leaseEnds" | "hurt" | "isControlWell"> {
@@ -49,10 +49,7 @@ export function openLeases(network: Network, world: World) {
   }
 
   const isInTouch = (machine: Machine): boolean =>
-    machine.agent !== undefined &&
-    machine.cutOffUntil <= clock.now() &&
-    latenessOf(machine, clock.now()) === 0 &&
-    world.isControlWell();
+    answers(machine, clock.now()) && world.isControlWell();
 
   /** Nothing is done without the agent; it is as late as that. */
   function check(machine: Machine, lease: NodeLease): void {

@@ -71,6 +71,10 @@ export function latenessOf(machine: Machine | undefined, now: number): number {
   return until <= now ? 0 : Math.min(byMs, until - now);
 }
 
+/** Whether it is on, and what is sent to it is answered at once. */
+export const answers = (machine: Machine, now: number): boolean =>
+  machine.agent !== undefined && machine.cutOffUntil <= now && latenessOf(machine, now) === 0;
+
 export function endAgent(machine: Machine): void {
   machine.agent = undefined;
   for (const cut of [...machine.streams]) cut();

@@ -44,6 +44,8 @@ export interface Stage {
   readonly requests: Map<number, string>;
 }
 
+const waitsEveryMs = 5_000;
+
 /** Opens the world of a script, without control. */
 export function openStage(seed: number, home: string, steps: readonly Numbered[]): Stage {
   const trace: string[] = [];
@@ -117,6 +119,12 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
     { note, failed, changed },
     openRandom(seed, "disk"),
   );
+  const lookAtWaits = () => {
+    const isWell = host.program() !== undefined && clock.frozenMs() === 0;
+    guarded(() => checks.jobs.waits.look(clock.now(), isWell ? cloud.isHeard : undefined));
+    clock.after(waitsEveryMs, lookAtWaits);
+  };
+  clock.after(waitsEveryMs, lookAtWaits);
   const change = () => {
     hasChanged = true;
   };
