@@ -19,7 +19,20 @@ const selectBegun = statement((db: Queries) =>
     .where("begun_at", "is not", null),
 );
 
-/** Whether a job is one of them. */
+/** How many tasks have begun and are not over. */
+export async function countBegunTasks(db: Queries): Promise<number> {
+  const [row] = await selectBegunTasks(db, {});
+  return row?.tasks ?? 0;
+}
+
+const selectBegunTasks = statement((db: Queries) =>
+  db
+    .selectFrom("job_tasks")
+    .select(({ fn }) => fn.countAll<number>().as("tasks"))
+    .where("begun_at", "is not", null),
+);
+
+/** Whether a job has one of them. */
 export async function hasBegun(db: Queries, jobId: number): Promise<boolean> {
   const begun = await selectBegunOf(db, { jobId, most: 1 });
   return begun.length > 0;

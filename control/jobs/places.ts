@@ -8,6 +8,7 @@ import { nudge } from "../reconciler.ts";
 import {
   countAhead,
   countBegun,
+  countBegunTasks,
   countLaunching,
   freeOthers,
   hasBegun,
@@ -75,9 +76,13 @@ export const placesAfter = (to: JobTask["status"]): TaskChange =>
 export const freesPlace = ({ launchingAt }: JobTask, to: JobTask["status"]): boolean =>
   to === "CANCELLED" || (launchingAt !== null && to !== "STARTING");
 
-/** How many more jobs may be under way, or tasks be launched, regardless of the queues. */
+/** How many more jobs may be under way, or tasks be launched, regardless of the queues: at least this many. */
 const roomIn: Readonly<Record<Queued, (ctx: Ground, db: Queries) => Promise<number>>> = {
-  job: async ({ config }, db) => config.managedJobsAtMost - (await countBegun(db)),
+  async job({ config: { managedJobsAtMost: most } }, db) {
+    // Of these there are at least as many as jobs, and they are counted in a fifth of the time.
+    const room = most - (await countBegunTasks(db));
+    return room >= wokenAtOnce ? room : most - (await countBegun(db));
+  },
   launch: async ({ config }, db) => config.jobLaunchesAtOnce - (await countLaunching(db)),
 };
 
