@@ -148,9 +148,12 @@ export const announceDeletion = (
     signal,
   );
 
-/** What `agent pipe` does, in a third of the time: each connection to an agent begins with it. */
+/**
+ * What `agent pipe` does, in a third of the time: each connection to an agent begins with it, and ends with it, also where
+ * the agent was killed.
+ */
 const pipeScript = `
-const way = require("node:net").connect({ path: process.argv[1], allowHalfOpen: true });
+const way = require("node:net").connect({ path: process.argv[1] });
 way.on("error", ({ message }) => { console.error(message); process.exit(1); });
 way.on("close", () => process.exit(0));
 process.stdin.pipe(way).pipe(process.stdout);`;
