@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { homedir } from "node:os";
 import { createInterface } from "node:readline";
+import { findEngine } from "../common/containers.ts";
 import { fail } from "../common/errors.ts";
 import { findProgram } from "../common/mounts.ts";
 import type { InputOf } from "../common/operation.ts";
@@ -28,6 +29,7 @@ async function up(ctx: Context, input: InputOf<typeof rows.up>, call: Call): Pro
   if (isThere && !isHalfMade) call.print(`kind has a cluster ${name} already\n`);
   else {
     await call.remember({ kubernetes: name });
+    call.print(`made by kind with ${partsOf(ctx).engine.name}\n`);
     const words = ["create", "cluster", "--name", name, "--wait", "5m", "--config", "-"];
     await kind(ctx, call, words, JSON.stringify(config));
   }
@@ -66,21 +68,31 @@ function configOf({ num_nodes: nodes, port_start: start }: InputOf<typeof rows.u
   };
 }
 
+/** What makes a Kubernetes here. Throws `NotSupportedError` where something is missing. */
+function partsOf({ config }: Context) {
+  const path = config.nodeEnv["PATH"] ?? "";
+  const file = findProgram(path, "kind");
+  const engine = findEngine(config.nodeEnv, path);
+  const missing = [...(file ? [] : ["kind"]), ...(engine ? [] : ["docker or podman"])];
+  if (file === undefined || engine === undefined)
+    fail(
+      "NotSupportedError",
+      `control has no ${missing.join(" and no ")} on its machine that it can use; install it there, or point the kubeconfig of control at a Kubernetes that exists`,
+    );
+  // Left to choose, kind takes a docker whose daemon does not run.
+  const chosen = { ...engine.env, KIND_EXPERIMENTAL_PROVIDER: engine.name };
+  return { file, engine, env: { ...config.nodeEnv, ...chosen, HOME: homedir() } };
+}
+
 /** Runs kind to its end, and passes on what it tells people; the lines that it answers with. Throws `RuntimeError`. */
 async function kind(
-  { config }: Context,
+  ctx: Context,
   { print, signal }: Call,
   words: readonly string[],
   input = "",
 ): Promise<string[]> {
-  const file =
-    findProgram(config.nodeEnv["PATH"] ?? "", "kind") ??
-    fail(
-      "NotSupportedError",
-      "there is no kind on the machine of control; install kind and docker or podman there, or point the kubeconfig of control at a Kubernetes that exists",
-    );
-  const where = words[0] === "get" ? [] : ["--kubeconfig", config.kubeconfig];
-  const env = { ...config.nodeEnv, HOME: homedir() };
+  const { file, env } = partsOf(ctx);
+  const where = words[0] === "get" ? [] : ["--kubeconfig", ctx.config.kubeconfig];
   const child = spawn(file, [...words, ...where], { env, signal });
   // One that ends early reads no more.
   child.stdin.on("error", () => {});
@@ -89,8 +101,11 @@ async function kind(
   const told: string[] = [];
   createInterface(child.stdout).on("line", (line) => answered.push(line));
   createInterface(child.stderr).on("line", (line) => {
+    if (line.trim() === "") return;
+    // What went wrong, and then the end of what was printed by the command that did.
+    if (line.startsWith("ERROR:")) told.length = 0;
     told.push(line.trim().slice(0, lineAtMost));
-    if (told.length > linesKept) told.shift();
+    if (told.length > linesKept) told.splice(told[0]?.startsWith("ERROR:") ? 1 : 0, 1);
     if (words[0] !== "get") print(`${line.slice(0, lineAtMost)}\n`);
   });
   const [code] = await once(child, "close");

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { homedir, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { localOperations as rows } from "../../contract/operations/local.ts";
 import { until } from "../helpers/agent.ts";
+import { startEngine, whyNoEngine } from "../helpers/engines.ts";
 import { testWorld } from "../helpers/world.ts";
 
 /** A program that keeps clusters as `kind` does, as files, and what it was asked for. */
@@ -29,7 +30,8 @@ async function withKind(t: TestContext) {
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "clusters"));
   writeFileSync(join(folder, "kind"), kind, { mode: 0o755 });
-  const nodeEnv = { PATH: `${folder}:${process.env["PATH"]}` };
+  writeFileSync(join(folder, "podman"), "", { mode: 0o755 });
+  const nodeEnv = { PATH: `${folder}:${process.env["PATH"]}`, DOCKER_HOST: "unix:///nowhere" };
   const world = await testWorld(t, { mayFail: true, config: { nodeEnv } });
   const asked = () => readFileSync(join(folder, "asked"), "utf8").trim().split("\n");
   return { world, folder, asked };
@@ -82,7 +84,7 @@ test("what kind refuses is told in its words, and what it cannot be asked is ref
   writeFileSync(join(folder, "fails"), "");
 
   await assert.rejects(world.run(rows.up, {}), {
-    message: /^kind create cluster: .*; ERROR: port is already allocated$/,
+    message: "kind create cluster: ERROR: port is already allocated",
   });
   for (const input of [{ name: "-x" }, { num_nodes: 0 }, { port_start: 65_500 }])
     await assert.rejects(world.run(rows.up, input), { type: "ValueError" });
@@ -91,5 +93,34 @@ test("what kind refuses is told in its words, and what it cannot be asked is ref
 test("a machine without kind is told what to install", async (t) => {
   const world = await testWorld(t, { mayFail: true });
 
-  await assert.rejects(world.run(rows.up, {}), { message: /^there is no kind on the machine/ });
+  await assert.rejects(world.run(rows.up, {}), {
+    message: /^control has no kind.* install it there, or point the kubeconfig/,
+  });
+});
+
+const places = [...(process.env["PATH"] ?? "").split(":"), join(homedir(), "go/bin")];
+const kindFolder = places.find((place) => existsSync(join(place, "kind")));
+const noKind = !kindFolder && "needs kind: go install sigs.k8s.io/kind@v0.30.0";
+
+test("what the real kind cannot do is told, and nothing is left of it", {
+  skip: noKind || whyNoEngine("podman"),
+  timeout: 180_000,
+}, async (t) => {
+  // No image is pulled where a registry could be reached, either.
+  const proxy = { HTTPS_PROXY: "http://127.0.0.1:9" };
+  const { env, run } = await startEngine(t, "podman");
+  const PATH = `${kindFolder}:${process.env["PATH"]}`;
+  const world = await testWorld(t, {
+    mayFail: true,
+    config: { nodeEnv: { ...env, ...proxy, PATH } },
+  });
+
+  await world.run(rows.down, {});
+  const id = await world.call(rows.up, { num_nodes: 2 });
+  await assert.rejects(world.get(rows.up, id), {
+    message: /^kind create cluster: ERROR: .*failed to pull image "\S*kindest\/node.*; [^;]+$/,
+  });
+  assert.match(await world.printed(id), /^made by kind with podman\n/);
+  assert.equal(await run("ps", "--all", "--quiet"), "");
+  assert.equal(existsSync(world.ctx.config.kubeconfig), false);
 });
