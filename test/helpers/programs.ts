@@ -30,7 +30,7 @@ export interface TestControl {
   readonly pid: number;
   /** What its services may listen on. */
   readonly ports: OwnPorts;
-  /** Starts it again on the same home and port, with the code of this checkout; settings are added to those it has. */
+  /** Starts it again on the same home and port, with the code of this checkout; settings replace those it has. */
   start(settings?: Readonly<Record<string, string>>): Promise<void>;
   /** Ends it alone; answers its exit code, null when the signal killed it. */
   end(signal: NodeJS.Signals): Promise<number | null>;
@@ -97,7 +97,7 @@ async function openControl(
       return process.pid ?? 0;
     },
     async start(settings) {
-      const samePort = { ...env, ...settings, OUTRIGGER_PORT: String(port) };
+      const samePort = { ...env, OUTRIGGER_PORT: String(port), ...settings };
       ({ process, port } = await startProcess(home, controlArgs(), samePort));
     },
     async end(signal) {
