@@ -55,7 +55,9 @@ test("two followers of a log have it read once; the whole of it is read alone, u
   using _one = logs.follow(task);
   await until(() => followers > 0 || undefined);
   using _other = logs.follow(task);
-  const whole = assert.rejects(logs.whole(task, 60_000, AbortSignal.timeout(60_000)));
+  const whole = assert.rejects(
+    logs.whole(task, { silentMs: 60_000, isOver: false }, AbortSignal.timeout(60_000)),
+  );
   await until(() => (begun === 2 && followers === 1) || undefined);
   using _late = logs.follow(task);
   await Promise.all([logs.drop(task), whole]);
