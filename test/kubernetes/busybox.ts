@@ -63,14 +63,6 @@ exec httpd -f -p 8080 -h .`,
   const inPod = (script: string) => kubectl("exec", pod, "--", "sh", "-c", script);
   const sleepers = () => inPod("ps | grep '[s]leep 98[76]' | wc -l");
 
-  await t.test("an agent that crashes starts again, and jobs continue", async () => {
-    await inPod("kill -KILL $(ps | awk '/agent[.]mjs$/ { print $1 }')");
-    const id = await demo.exec(JSON.stringify({ resources, run: "echo again; exit 3" }));
-    const { text } = await demo.follow(id);
-    assert.match(text, /again/);
-    assert.equal(await demo.jobStatus(1), "RUNNING");
-  });
-
   await t.test("a job that is cancelled ends with all that it started", async () => {
     const run = "setsid sleep 987 & (trap '' TERM; sleep 986) & wait";
     const id = await demo.exec(JSON.stringify({ resources, run }));
@@ -80,7 +72,15 @@ exec httpd -f -p 8080 -h .`,
     assert.equal(await sleepers(), "0");
   });
 
-  await t.test("its hooks, and their logs", async () => {
+  await t.test("an agent that crashes starts again, and jobs continue", async () => {
+    await inPod("kill -KILL $(ps | awk '/agent[.]mjs$/ { print $1 }')");
+    const id = await demo.exec(JSON.stringify({ resources, run: "echo again; exit 3" }));
+    const { text } = await demo.follow(id);
+    assert.match(text, /again/);
+    assert.equal(await demo.jobStatus(1), "RUNNING");
+  });
+
+  await t.test("its hooks, and their logs, although the agent has just crashed", async () => {
     await evict(lab, pod);
     const log = await until(async () => {
       const { stdout } = await control.cli("logs", "--hook", "preemption", "demo");
