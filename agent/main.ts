@@ -14,6 +14,7 @@ import { watchLease } from "./lease.ts";
 import { superviseMounts } from "./mounts/mounts.ts";
 import { watchNotices } from "./notices/notices.ts";
 import { bindOperations } from "./operations.ts";
+import { pipe } from "./pipe.ts";
 import { untilTurnedOff } from "./power-off.ts";
 import { rebuildJournal } from "./rebuild.ts";
 import { type Dismissal, hearSignals, untilDismissed } from "./signals.ts";
@@ -59,11 +60,18 @@ async function main(): Promise<number> {
   return exitCode;
 }
 
-main().then(
+/** `agent pipe`: stdin and stdout are a connection to the agent that serves this home. */
+const pipeToAgent = () => pipe(readConfig(process.env).socket, process.stdin, process.stdout);
+
+const isPipe = process.argv[2] === "pipe";
+
+(isPipe ? pipeToAgent().then(() => 0) : main()).then(
   (exitCode) => process.exit(exitCode),
   (error: unknown) => {
     const { type, message, cause } = toAppError(error);
-    openLog("agent", "info").error({ type, error: cause ?? message }, "the agent cannot go on");
+    if (isPipe) console.error(message);
+    else
+      openLog("agent", "info").error({ type, error: cause ?? message }, "the agent cannot go on");
     process.exit(errorTypes[type].exit);
   },
 );

@@ -148,7 +148,10 @@ export const announceDeletion = (
     signal,
   );
 
-/** Each connection to an agent is one of these, and ends when the agent does, also where that is killed. */
+/**
+ * What `agent pipe` does, in a third of the time: each connection to an agent begins with it, and ends with it, also where
+ * the agent was killed.
+ */
 const pipeScript = `
 const way = require("node:net").connect({ path: process.argv[1] });
 way.on("error", ({ message }) => { console.error(message); process.exit(1); });
