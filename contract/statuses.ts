@@ -76,7 +76,8 @@ export const lifecycleMachine = machine("lifecycle", "HOOKS", {
   },
   JOBS: {
     to: ["HOOKS", "READY", "CANCELLED"],
-    means: "jobs that still run are being ended; if a stop becomes a teardown, hooks may run again",
+    means:
+      "jobs that still run are being ended, but a replica that is preempted serves until it is drained; if a stop becomes a teardown, hooks may run again",
   },
   READY: {
     to: ["HOOKS", "LEAVING", "DONE", "CANCELLED"],
