@@ -185,7 +185,9 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
       if (prepared.has(id) || !(await isNew(id))) throw error;
     });
     if (job === undefined) return [];
-    const state = stateOf(job);
+    // One that would never start is no reason to wait: it is submitted once more, which `prepare` gives up then.
+    const isGivenUp = job.isHopeless && !job.isRequeued;
+    const state = isGivenUp ? { state: "stopped" as const, reason: job.reason } : stateOf(job);
     const { addresses } = await nodes.read();
     return Array.from({ length: count }, (_, rank) => {
       const host = job.hosts[rank] ?? "";

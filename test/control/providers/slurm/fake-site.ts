@@ -37,7 +37,7 @@ export function aSite(name: string) {
       return `low*|up|infinite|1|8|64000|${site.gpus}|1-4\n--\nn1|n1\n--\n${site.engine}\n`;
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
-    if (script !== submitScript) return "";
+    if (script !== submitScript || jobs.has(folder)) return "";
     const comment = options.find((one) => one.startsWith("--comment="))?.slice(10);
     jobs.set(folder, `${nextId}|RUNNING|None|start|n1|low|1|${comment}`);
     nextId += 1;

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { until } from "../../../helpers/agent.ts";
+import { aSite, clusterAt, providerOf } from "./fake-site.ts";
+
+const signal = new AbortController().signal;
+
+test("a job that Slurm says late would never start is given up, and its cluster goes elsewhere", async () => {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, signal);
+  assert.ok(offer);
+  const cluster = clusterAt("c1", offer);
+  await provider.create(cluster, 0, signal);
+  const [[folder, job] = ["", ""]] = [...site.jobs];
+  const says = (why: string) =>
+    site.jobs.set(folder, job.replace("RUNNING|None", `PENDING|${why}`));
+  const stateThen = (why: string) => {
+    says(why);
+    return until(async () => {
+      const [node] = await provider.list(cluster, signal);
+      return node?.state !== "running" && node?.reason?.includes(why) ? node.state : undefined;
+    });
+  };
+
+  assert.equal(await stateThen("Resources"), "pending");
+  assert.equal(await stateThen("PartitionTimeLimit"), "stopped");
+  await assert.rejects(provider.create(cluster, 0, signal), {
+    type: "ResourcesUnavailableError",
+    message: /PartitionTimeLimit/,
+  });
+  assert.equal(site.jobs.size, 0);
+});
