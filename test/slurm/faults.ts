@@ -45,6 +45,9 @@ test("what goes wrong in Slurm is told, and costs no job that is well", options,
     await until(async () => (await said()).includes(`at ${last}\n`) || undefined);
     await slurm.run("slurmctld");
     await until(async () => (await jobs().catch(() => "")) === before || undefined);
+    // A slurmctld that begins asks nodes whether they are there. Without munge they cannot answer, and it asks again after 100 s.
+    const states = () => slurm.run("sinfo", "--noheader", "--Node", "--format=%T");
+    await until(async () => !/unknown|\*/.test(await states()) || undefined);
     await runsOn();
     await untilRuns(0);
   });
