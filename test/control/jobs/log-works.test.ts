@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { setImmediate } from "node:timers/promises";
 import { openJobLogs } from "../../../control/jobs/log-copies.ts";
 import { openWorks } from "../../../control/jobs/log-works.ts";
 import { until } from "../../helpers/agent.ts";
@@ -13,7 +14,7 @@ test("of each log at most one copy goes on, whatever is begun, joined, left and 
     now += 1;
     most = Math.max(most, now);
     const { promise, resolve } = Promise.withResolvers<void>();
-    signal.addEventListener("abort", () => setImmediate(resolve));
+    signal.addEventListener("abort", () => void setImmediate().then(resolve));
     await promise;
     now -= 1;
     throw signal.reason;
@@ -27,6 +28,8 @@ test("of each log at most one copy goes on, whatever is begun, joined, left and 
   const one = works.follow("log", copy);
   await until(() => begun === 2 || undefined);
   const other = works.follow("log", copy);
+  for (const _ of [1, 2, 3, 4]) await setImmediate();
+  assert.equal(begun, 2);
   const whole = assert.rejects(works.whole("log", copy), { name: "AbortError" });
   const late = works.follow("log", copy);
   await until(() => begun === 3 || undefined);
