@@ -11,6 +11,7 @@ import { workerBoundsIn } from "./pool-wishes.ts";
 import { openRandom } from "./random.ts";
 import { openReads, type Reads } from "./reads.ts";
 import { freezes, type Step } from "./script.ts";
+import { waitBoundsMs } from "./wait-checks.ts";
 import { breaksDown } from "./workloads.ts";
 
 /** A step with its number in the whole script. */
@@ -45,6 +46,12 @@ export interface Stage {
 }
 
 const waitsEveryMs = 5_000;
+/** What may have steps of control fail, or end late. */
+const troubles: readonly Step["do"][] = [
+  ...(["crash", "restart", "trouble", "fill disk", "freeze", "overtake", "step clock"] as const),
+  ...(["slow node", "silence", "preempt"] as const),
+];
+const isTroubled = ({ do: what }: Step): boolean => troubles.includes(what);
 
 /** Opens the world of a script, without control. */
 export function openStage(seed: number, home: string, steps: readonly Numbered[]): Stage {
@@ -119,9 +126,10 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
     { note, failed, changed },
     openRandom(seed, "disk"),
   );
+  const boundMs = waitBoundsMs[steps.some(([, step]) => isTroubled(step)) ? "troubled" : "usual"];
   const lookAtWaits = () => {
     const isWell = host.program() !== undefined && clock.frozenMs() === 0;
-    guarded(() => checks.jobs.waits.look(clock.now(), isWell ? cloud.isHeard : undefined));
+    guarded(() => checks.jobs.waits.look(clock.now(), isWell ? cloud.isHeard : undefined, boundMs));
     clock.after(waitsEveryMs, lookAtWaits);
   };
   clock.after(waitsEveryMs, lookAtWaits);

@@ -7,7 +7,7 @@ import type { Task } from "./job-checks.ts";
 /** Looks at what tasks say that they wait for. */
 export interface WaitChecks {
   /** What holds now; without `isHeard` control is away or held up, and what it says may be old. */
-  look(now: number, isHeard: IsHeard | undefined): void;
+  look(now: number, isHeard: IsHeard | undefined, boundMs: number): void;
 }
 
 /** Whether every machine of a cluster answers. */
@@ -99,8 +99,8 @@ function isTrue(of: Waiting, words: string): boolean {
   return row?.[1](of, row[0].exec(words)?.[1]) ?? false;
 }
 
-/** How long it may take until a task says what it waits for. */
-const boundMs = 60_000;
+/** How long it may take until a task says what it waits for: what has failed is tried again within a minute. */
+export const waitBoundsMs = { usual: 20_000, troubled: 60_000 };
 
 /** Opens them on the database of control; `attemptOf` says what its node knows of the present attempt at a task. */
 export function openWaitChecks(
@@ -127,7 +127,7 @@ export function openWaitChecks(
   }
 
   return {
-    look(now, isHeard) {
+    look(now, isHeard, boundMs) {
       const before = new Map(wrong);
       wrong.clear();
       for (const of of isHeard === undefined ? [] : listWaiting(isHeard)) {
