@@ -35,6 +35,8 @@ const queues: readonly Queued[] = ["job", "launch"];
 /** How many of a queue are looked at together when there may be room: one after the other would take long. */
 const wokenAtOnce = 16;
 
+const exactly = Number.POSITIVE_INFINITY;
+
 /** What is waited for in each queue, and what ends that. */
 export const placeReasons: Readonly<Record<Queued, (config: Ground["config"]) => string>> = {
   job: ({ managedJobsAtMost: most }) =>
@@ -76,12 +78,14 @@ export const placesAfter = (to: JobTask["status"]): TaskChange =>
 export const freesPlace = ({ launchingAt }: JobTask, to: JobTask["status"]): boolean =>
   to === "CANCELLED" || (launchingAt !== null && to !== "STARTING");
 
-/** How many more jobs may be under way, or tasks be launched, regardless of the queues: at least this many. */
-const roomIn: Readonly<Record<Queued, (ctx: Ground, db: Queries) => Promise<number>>> = {
-  async job({ config: { managedJobsAtMost: most } }, db) {
-    // Of these there are at least as many as jobs, and they are counted in a fifth of the time.
+/** How many more jobs may be under way, or tasks be launched, regardless of the queues; exact only below `enough`. */
+const roomIn: Readonly<
+  Record<Queued, (ctx: Ground, db: Queries, enough: number) => Promise<number>>
+> = {
+  async job({ config: { managedJobsAtMost: most } }, db, enough) {
+    // Of tasks there are at least as many as of jobs, and they are counted in a fifth of the time.
     const room = most - (await countBegunTasks(db));
-    return room >= wokenAtOnce ? room : most - (await countBegun(db));
+    return room >= enough ? room : most - (await countBegun(db));
   },
   launch: async ({ config }, db) => config.jobLaunchesAtOnce - (await countLaunching(db)),
 };
@@ -93,10 +97,12 @@ async function findLacking(
 ): Promise<Queued | undefined> {
   const { job, number } = task;
   const place = { rank: rankOf(job), jobId: job.id, number };
-  const hasRoom = async (queue: Queued) => {
-    const room = await roomIn[queue](ctx, tx);
+  const hasRoomOf = async (queue: Queued, enough: number) => {
+    const room = await roomIn[queue](ctx, tx, enough);
     return room > 0 && (await countAhead(tx, { queue, ...place }, room)) < room;
   };
+  const hasRoom = async (queue: Queued) =>
+    (await hasRoomOf(queue, 1)) || (await hasRoomOf(queue, exactly));
   // Only a job with several tasks may have begun with another one.
   const isBegun = task.begunAt !== null || (job.execution !== null && (await hasBegun(tx, job.id)));
   if (!isBegun && !(await hasRoom("job"))) return "job";
@@ -111,7 +117,7 @@ async function enqueue(ctx: Ground, tx: Connection, task: JobTask, queue: Queued
 
 /** Whether one more task may be launched now, regardless of the queues. */
 export const hasRoomToLaunch = async (ctx: Ground, tx: Connection): Promise<boolean> =>
-  (await roomIn.launch(ctx, tx)) > 0;
+  (await roomIn.launch(ctx, tx, 1)) > 0;
 
 /** A task is not being launched any more, or not now: others are. */
 export async function endLaunch(ctx: Context, { id, launchingAt }: JobTask): Promise<undefined> {
@@ -137,7 +143,8 @@ export function wakeQueued(ctx: Context): Promise<void> {
 async function wakeFirst(ctx: Context): Promise<void> {
   for (const queue of queues) {
     const first = await listFirst(ctx.db, queue, wokenAtOnce);
-    const room = first.length === 0 ? 0 : Math.max(0, await roomIn[queue](ctx, ctx.db));
+    const room =
+      first.length === 0 ? 0 : Math.max(0, await roomIn[queue](ctx, ctx.db, wokenAtOnce));
     for (const id of first.slice(0, room)) void nudge(ctx, "managed_job", id);
   }
 }
@@ -160,7 +167,7 @@ export async function placesFor(
   const place = { rank: rankOf(job), jobId: Number.MAX_SAFE_INTEGER, number: 0 };
   const rooms: Room[] = [];
   for (const queue of queues) {
-    const most = Math.max(0, await roomIn[queue](ctx, tx));
+    const most = Math.max(0, await roomIn[queue](ctx, tx, exactly));
     const ahead = most === 0 ? 0 : await countAhead(tx, { queue, ...place }, most);
     const waitsFor = placeReasons[queue](ctx.config);
     rooms.push({

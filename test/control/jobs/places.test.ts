@@ -223,3 +223,19 @@ test("the other tasks of a group that has begun do not wait behind jobs of highe
 
   for (const of of tasks) await bed.untilTask(of, "RUNNING");
 });
+
+test("while many tasks have begun, a copy is queued only where as many jobs have", async (t) => {
+  const bed = await jobBed(t, { config: { managedJobsAtMost: 4 } });
+  await bed.launch(aGroup);
+  for (const number of [0, 1]) await bed.untilTask([1, number], "RUNNING");
+
+  const { job_id: ids = [] } = await bed.world.run(rows.launch, {
+    ...{ task: "run: x", name: null, num_jobs: 4 },
+  });
+
+  const queued = await Promise.all((ids ?? []).map(async (id) => (await bed.task(id)).queuedFor));
+  assert.deepEqual(
+    queued.filter((queue) => queue === "job"),
+    ["job"],
+  );
+});
