@@ -91,10 +91,9 @@ async function watchCluster(
   const ranks = [...Array(cluster.nodes).keys()];
   const ears = ranks.map((rank) => openEar(ctx, cluster, rank, relays, signal));
   await Promise.all(
-    ears.map((ear, rank) => {
-      const node = { rank, ear, health: health?.get(rank) };
-      return watchNode(ctx, cluster, node, signal);
-    }),
+    ears.map((ear, rank) =>
+      watchNode(ctx, cluster, { rank, ear, health: health?.get(rank) }, signal),
+    ),
   );
   await Promise.all([...ears.map((ear) => ear.done()), relays?.done()]);
 }
@@ -114,6 +113,17 @@ function openEar(
   const queue = openRounds(() => keepQueueSoon(ctx, cluster, signal), failed, signal);
   const owner = openRounds(() => tellOwner(ctx, cluster), failed, signal);
   let isAway = false;
+  let lastTold = "";
+
+  /** What is told a second time has changed otherwise, as where a notice has joined it. */
+  async function hearLifecycle(event: AgentEvent): Promise<void> {
+    const told = `${event.lifecycleId} ${event.status}`;
+    const isAgain = told === lastTold;
+    lastTold = told;
+    const isKnown = !isAgain && (await isTold(ctx, cluster, rank, event).catch(() => false));
+    if (!isKnown) lifecycles.sync();
+  }
+
   return {
     heard(event, isNew = false) {
       // The reconciler failed while it was away, and may wait for a minute by now.
@@ -122,8 +132,7 @@ function openEar(
       if (event?.kind === "log")
         return rank === 0 ? ctx.jobLogs.grew(cluster, event.jobId) : undefined;
       if (event === undefined && !isNew) lifecycles.sync();
-      if (event?.kind === "lifecycle")
-        void isTold(ctx, cluster, rank, event).then((is) => is || lifecycles.sync(), failed);
+      if (event?.kind === "lifecycle") void hearLifecycle(event);
       // What another row has made for it has no autostop.
       if (rank === 0 && cluster.madeFor === null) idle.sync();
       const isOfJob = event === undefined || event.kind === "job";

@@ -34,6 +34,20 @@ test("a notice without an hour is told of without one", async (t) => {
   assert.deepEqual(await remarks(), ["node 0 got a preemption notice (SIGTERM)"]);
 });
 
+test("a notice that comes nearer is heard of, also where there are no hooks", async (t) => {
+  const { agent, untilLifecycle } = await withHooks(t, { task: "run: train" });
+  let before = Number.POSITIVE_INFINITY;
+  // Control may still be reading what it heard of the first ones.
+  for (const seconds of [5_000, 4_000, 3_000, 2_000, 1_000]) {
+    agent().preempt("SIGTERM", inSeconds(seconds));
+    const { hooks, deadlineAt } = await untilLifecycle(
+      (one) => (one.deadlineAt ?? before) < before,
+    );
+    assert.equal(hooks, 0);
+    before = deadlineAt ?? assert.fail();
+  }
+});
+
 test("every node that got the notice runs its hooks; results name their node", async (t) => {
   const { world, agent, id, hookRuns, remarks } = await withHooks(t, pair);
 
