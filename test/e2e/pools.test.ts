@@ -71,7 +71,7 @@ until [ -e ${home}/gate-$OUTRIGGER_MANAGED_JOB_ID ]; do sleep 0.05; done`;
     await untilPool(isWhole);
 
     assert.equal(code, 0);
-    assert.match(stdout, /^attempt 0 of 1 .*\nattempt 1 of 1 .*\n$/);
+    assert.match(stdout, /^attempt 0 of 1 .*\n\n\[the end of this .*\]\nattempt 1 of 1 .*\n$/);
     assert.equal(countOf(setups), 3);
   });
 

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { GivenInputOf } from "../../../common/operation.ts";
+import { missingEnd } from "../../../contract/job-log.ts";
 import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { belowDownloads, downloadsOf } from "../../../control/downloads.ts";
 import { until } from "../../helpers/agent.ts";
@@ -77,7 +78,7 @@ test("the log of every attempt is downloaded, or what was decided", async (t) =>
   const decisions = await folderOf(true);
 
   assert.deepEqual(readdirSync(logs), ["attempt-1.log", "attempt-2.log"]);
-  assert.equal(readFileSync(join(logs, "attempt-1.log"), "utf8"), "one\n");
+  assert.equal(readFileSync(join(logs, "attempt-1.log"), "utf8"), `one\n${missingEnd}`);
   assert.equal(readFileSync(join(logs, "attempt-2.log"), "utf8"), "two\n");
   assert.deepEqual(readdirSync(decisions), ["controller.log"]);
   assert.match(readFileSync(join(decisions, "controller.log"), "utf8"), /RECOVERING: its machine/);
