@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { missingEnd } from "../../contract/job-log.ts";
 import { jobOperations as rows } from "../../contract/operations/jobs.ts";
 import type { ManagedJobRecord } from "../../contract/records/jobs.ts";
 import { until } from "../helpers/agent.ts";
@@ -61,7 +62,9 @@ until [ -e ${gate} ]; do sleep 0.05; done; echo done`;
     const { code, stdout } = await followed;
     await untilGone(id);
 
-    const [first = "", second = "", last] = stdout.split("\n");
+    const [before = "", after = ""] = stdout.split(missingEnd);
+    const [first = ""] = before.split("\n");
+    const [second, last] = after.split("\n");
     assert.deepEqual([code, last], [0, "done"], stdout);
     assert.match(first, / 0$/);
     assert.equal(second, first.replace(/0$/, "1"), "the task id stays the same");
