@@ -27,33 +27,41 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * What runs containers on this machine: docker where this user may use its daemon, or else podman or Apptainer, which
- * need none. Undefined where there is none of them.
+ * need none. Undefined where there is none of them. Podman needs ids for the user in `idsFile`.
  */
-export function findEngine(env: Env, path: string): Engine | undefined {
-  const runtime = env["XDG_RUNTIME_DIR"] ?? `/run/user/${process.getuid?.()}`;
+export function findEngine(
+  env: Env,
+  path: string,
+  user = systemUser(),
+  idsFile = "/etc/subuid",
+): Engine | undefined {
+  const runtime = env["XDG_RUNTIME_DIR"] ?? `/run/user/${user.uid}`;
   const own = `unix://${runtime}/docker.sock`;
   const sockets = ["unix:///var/run/docker.sock", own];
   const host = [env["DOCKER_HOST"]?.trim() || sockets].flat().find(isOpen);
   const docker = findProgram(path, "docker");
   const podman = findProgram(path, "podman");
   // Images belong to the user, and not to a node that has a home of its own.
-  const given = { ...pickSet(env, engineVariables), HOME: systemUser().home, PATH: path };
+  const given = { ...pickSet(env, engineVariables), HOME: user.home, PATH: path };
   if (docker !== undefined && host !== undefined)
     return {
       ...{ name: "docker", file: docker, env: { ...given, DOCKER_HOST: host } },
       ...(host === own && { isRootlessDocker: true }),
     };
   const apptainer = findProgram(path, "apptainer") ?? findProgram(path, "singularity");
-  if (podman !== undefined && (apptainer === undefined || isPodmanReady(path)))
+  if (podman !== undefined && (apptainer === undefined || isPodmanReady(path, user, idsFile)))
     return { name: "podman", file: podman, env: given };
   return apptainer === undefined ? undefined : { name: "apptainer", file: apptainer, env: given };
 }
 
 /** Whether podman can run the images of others: for users, it needs ids and, within allocations of Slurm, crun. */
-function isPodmanReady(path: string): boolean {
-  const { uid, name } = systemUser();
+function isPodmanReady(
+  path: string,
+  { uid, name }: ReturnType<typeof systemUser>,
+  idsFile: string,
+): boolean {
   if (uid === 0) return true;
-  const ids = unlessMissing(() => readFileSync("/etc/subuid", "utf8")) ?? "";
+  const ids = unlessMissing(() => readFileSync(idsFile, "utf8")) ?? "";
   const isListed = ids
     .split("\n")
     .some((line) => [name, `${uid}`].includes(line.split(":")[0] ?? ""));

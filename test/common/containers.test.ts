@@ -9,6 +9,8 @@ const folder = mkdtempSync(join(tmpdir(), "programs-"));
 after(() => rmSync(folder, { recursive: true }));
 const socket = `unix://${join(folder, "docker.sock")}`;
 const nobody = { DOCKER_HOST: "unix:///nowhere" };
+const user = { uid: 1000, name: "ana", home: "/home/ana", shell: "/bin/sh" };
+const idsFile = join(folder, "subuid");
 
 function install(name: string): void {
   writeFileSync(join(folder, name), "");
@@ -21,8 +23,17 @@ test("docker is taken where its daemon can be used, then podman that is set up, 
   assert.equal(findEngine(nobody, folder), undefined);
   install("singularity");
   assert.equal(findEngine(nobody, folder)?.name, "apptainer");
-  install("podman");
-  assert.equal(findEngine(nobody, folder)?.file, join(folder, "podman"));
+  for (const name of ["podman", "crun"]) install(name);
+  const found = (one = user) => findEngine(nobody, folder, one, idsFile)?.name;
+  assert.deepEqual([found(), found({ ...user, uid: 0 })], ["apptainer", "podman"]);
+  for (const [ids, engine] of [
+    ["bob:100000:65536\n", "apptainer"],
+    ["bob:100000:65536\nana:165536:65536\n", "podman"],
+    ["1000:100000:65536\n", "podman"],
+  ] as const) {
+    writeFileSync(idsFile, ids);
+    assert.equal(found(), engine, ids);
+  }
   writeFileSync(join(folder, "docker.sock"), "");
   const { name, env } = findEngine({ DOCKER_HOST: socket, SECRET: "s" }, folder) ?? {};
   assert.deepEqual([name, env?.["DOCKER_HOST"], env?.["SECRET"]], ["docker", socket, undefined]);
