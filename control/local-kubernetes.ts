@@ -72,7 +72,7 @@ function configOf({ num_nodes: nodes, port_start: start }: InputOf<typeof rows.u
 function partsOf({ config }: Context) {
   const path = config.nodeEnv["PATH"] ?? "";
   const file = findProgram(path, "kind");
-  const engine = findEngine(config.nodeEnv, path);
+  const engine = engineForKind(config.nodeEnv, path);
   const missing = [...(file ? [] : ["kind"]), ...(engine ? [] : ["docker or podman"])];
   if (file === undefined || engine === undefined)
     fail(
@@ -82,6 +82,14 @@ function partsOf({ config }: Context) {
   // Left to choose, kind takes a docker whose daemon does not run.
   const chosen = { ...engine.env, KIND_EXPERIMENTAL_PROVIDER: engine.name };
   return { file, engine, env: { ...config.nodeEnv, ...chosen, HOME: homedir() } };
+}
+
+/** kind runs on docker or podman. An Apptainer that is preferred for jobs does not hide podman from it. */
+function engineForKind(env: Context["config"]["nodeEnv"], path: string) {
+  const found = findEngine(env, path);
+  if (found?.name !== "apptainer") return found;
+  const podman = findProgram(path, "podman");
+  return podman === undefined ? undefined : { ...found, name: "podman" };
 }
 
 /** Runs kind to its end, and passes on what it tells people; the lines that it answers with. Throws `RuntimeError`. */

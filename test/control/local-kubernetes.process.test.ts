@@ -15,6 +15,7 @@ echo "$*" >> asked
 case $1-$2 in
 get-clusters) ls clusters; [ -n "$(ls clusters)" ] || echo 'No kind clusters found.' >&2 ;;
 create-cluster)
+  echo "$KIND_EXPERIMENTAL_PROVIDER" > engine
   touch "clusters/$4"
   cat > config.json
   echo " ✓ Preparing nodes" >&2
@@ -24,14 +25,18 @@ delete-cluster) rm "clusters/$4"; echo "Deleted nodes" >&2 ;;
 esac
 `;
 
-/** A world whose machine has kind. */
-async function withKind(t: TestContext) {
+/** A world whose machine has kind, engines, and the programs of the folders in `places`. */
+async function withKind(
+  t: TestContext,
+  engines = ["podman", "apptainer"],
+  places = (process.env["PATH"] ?? "").split(":"),
+) {
   const folder = mkdtempSync(join(tmpdir(), "kind-"));
   t.after(() => rmSync(folder, { recursive: true }));
   mkdirSync(join(folder, "clusters"));
   writeFileSync(join(folder, "kind"), kind, { mode: 0o755 });
-  writeFileSync(join(folder, "podman"), "", { mode: 0o755 });
-  const nodeEnv = { PATH: `${folder}:${process.env["PATH"]}`, DOCKER_HOST: "unix:///nowhere" };
+  for (const name of engines) writeFileSync(join(folder, name), "", { mode: 0o755 });
+  const nodeEnv = { PATH: [folder, ...places].join(":"), DOCKER_HOST: "unix:///nowhere" };
   const world = await testWorld(t, { mayFail: true, config: { nodeEnv } });
   const asked = () => readFileSync(join(folder, "asked"), "utf8").trim().split("\n");
   return { world, folder, asked };
@@ -53,6 +58,7 @@ test("a local Kubernetes is made once, with the nodes and ports asked for, and r
   const mappings = nodes[0].extraPortMappings;
   const first = { containerPort: 30_000, hostPort: 4_000, listenAddress: "127.0.0.1" };
   assert.deepEqual([mappings[0], mappings.length], [first, 100]);
+  assert.equal(readFileSync(join(folder, "engine"), "utf8"), "podman\n");
   assert.match(await world.printed(id), /Preparing nodes\n[\s\S]*--infra k8s\/kind-outrigger\n/);
 
   await world.run(rows.down, {});
@@ -95,6 +101,14 @@ test("a machine without kind is told what to install", async (t) => {
 
   await assert.rejects(world.run(rows.up, {}), {
     message: /^control has no kind.* install it there, or point the kubeconfig/,
+  });
+});
+
+test("a machine that has Apptainer alone is told to install docker or podman", async (t) => {
+  const { world } = await withKind(t, ["apptainer"], []);
+
+  await assert.rejects(world.run(rows.up, {}), {
+    message: /^control has no docker or podman on its machine that it can use; install it there/,
   });
 });
 
