@@ -82,7 +82,7 @@ export const howToRunContainers =
   "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`)";
 
 export const whyUnreached =
-  "nothing reaches ports in a rootless docker, which has a network of its own; use podman instead, or a docker daemon that root runs";
+  "nothing reaches ports in a rootless docker, which has a network of its own; stop it (`systemctl --user disable --now docker`) and use podman, or use a docker daemon that root runs";
 
 /** Of a daemon elsewhere only a call can tell. */
 function isOpen(host: string): boolean {

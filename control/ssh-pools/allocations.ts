@@ -1,4 +1,5 @@
 import { canContain, howToRunContainers, whyUnreached } from "../../common/containers.ts";
+import { product } from "../../common/product.ts";
 import { isWithin } from "../../contract/task/infra.ts";
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
@@ -85,7 +86,8 @@ async function listShortages(db: Queries, need: Need = {}): Promise<string[]> {
       return [`${place}: ${none}`, ...own.map((host) => howIs(host, nodes))].join("\n  ");
     const unfit = free.filter(({ facts }) => !canContain(facts?.containers, need));
     const isShort = unfit.length > 0 && free.length - unfit.length < count;
-    return isShort ? [`${place}: ${whyUnfit(unfit)}`] : [];
+    // Hosts are looked at again only then.
+    return isShort ? [`${place}: ${whyUnfit(unfit)}; then run \`${product.word} ssh up\``] : [];
   });
 }
 

@@ -61,7 +61,7 @@ test("real hosts are looked at in one round trip", { skip: whyNoHosts() }, async
     "printf '#!/bin/sh\\necho GPU 0: NVIDIA L4 \\\\(UUID: x\\\\)\\n' > /usr/bin/nvidia-smi; chmod +x /usr/bin/nvidia-smi",
   );
   await host.run(
-    'own=/run/user/$(id -u ana); mkdir -p "$own" && touch "$own/docker.sock" /usr/bin/docker && chown -R ana "$own" && chmod +x /usr/bin/docker',
+    'own=/run/user/$(id -u ana); mkdir -p "$own" && touch "$own/docker.sock" /usr/bin/docker /usr/bin/podman && chown -R ana "$own" && chmod +x /usr/bin/docker /usr/bin/podman',
   );
   const keys = { find: async () => undefined, keep: async <Key>(_: string, key: Key) => key };
   const ssh = openSshConnections(keys);
@@ -76,6 +76,8 @@ test("real hosts are looked at in one round trip", { skip: whyNoHosts() }, async
   assert.equal(facts.freeDiskMb, 3);
   assert.deepEqual(facts.accelerators, { name: "L4", count: 1 });
   assert.equal(facts.containers, "rootless docker");
+  await host.run("rm /run/user/$(id -u ana)/docker.sock");
+  assert.equal((await probeHost(ssh, host.target())).containers, "podman");
   await assert.rejects(probeHost(ssh, closed.target()), {
     message: /its shell runs no commands, but says: This account is currently not available/,
   });

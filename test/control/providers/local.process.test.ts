@@ -162,16 +162,19 @@ test("a machine that cannot mount buckets or run containers refuses tasks that n
 test("a machine whose docker is rootless refuses containers whose ports are reached", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "rootless-"));
   t.after(() => rmSync(folder, { recursive: true }));
-  for (const name of ["docker", "docker.sock"])
+  for (const name of ["docker", "docker.sock", "podman"])
     writeFileSync(join(folder, name), "", { mode: 0o755 });
   const host = { DOCKER_HOST: `unix://${folder}/docker.sock`, XDG_RUNTIME_DIR: folder };
   const config = readConfig({ OUTRIGGER_HOME: "/none", PATH: folder, ...host });
   const { refusal } = localProvider(config, pino({ level: "silent" }));
 
   const reached = { container: true, reached: true } as const;
-  assert.match(refusal?.(reached) ?? "", /^its ports cannot be reached: .* use podman instead/);
-  assert.equal(refusal?.({ container: true }), undefined);
+  assert.match(refusal?.(reached) ?? "", /^its ports cannot be reached: .* stop it .* use podman/);
+  assert.equal(refusal?.({ container: true, nodes: 2 }), undefined);
   assert.equal(refusal?.({ reached: true }), undefined);
+  // What its end leaves.
+  rmSync(join(folder, "docker.sock"));
+  assert.equal(refusal?.(reached), undefined);
 });
 
 const noFuse = !existsSync("/dev/fuse") && "this machine has no /dev/fuse";

@@ -71,7 +71,7 @@ test("free hosts without docker and podman are told of to tasks that name an ima
 
   const lacking = (names: string, place = "ssh/lab") =>
     `${place}: free hosts without docker, podman or Apptainer for their user: ${names}; ` +
-    "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`)";
+    "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`); then run `outrigger ssh up`";
   assert.deepEqual(await book.listShortages({ ...need, infra: "ssh/lab/b" }), [
     lacking("b", "ssh/lab/b"),
   ]);
@@ -79,10 +79,11 @@ test("free hosts without docker and podman are told of to tasks that name an ima
   const own = aHost("c", { containers: "rootless docker" });
   await setHost(writable(ctx), { pool: "lab", name: "c" }, own);
   assert.deepEqual(await book.listShortages(need), []);
-  assert.match(
-    String(await book.listShortages({ ...need, infra: "ssh/lab/c", reached: true })),
-    /^ssh\/lab\/c: free hosts whose docker is rootless: c; nothing reaches ports .* use podman instead/,
-  );
+  for (const asked of [{ reached: true }] as const)
+    assert.match(
+      String(await book.listShortages({ ...need, infra: "ssh/lab/c", ...asked })),
+      /^ssh\/lab\/c: free hosts whose docker is rootless: c; .* reaches? ports .* stop it .* use podman, .* `outrigger ssh up`$/,
+    );
   await book.claim(aClaim("c1", 1), (hosts) => hosts.filter(({ name }) => name === "c"));
   assert.deepEqual(await book.listShortages(need), [lacking("a, b")]);
   assert.match(
