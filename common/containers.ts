@@ -72,17 +72,18 @@ function isPodmanReady(
 export const hostEngines = [...engineNames, "rootless docker"] as const;
 export type HostEngine = (typeof hostEngines)[number];
 
-/** Whether that runs containers as they are needed. */
+/** Whether that runs containers as they are needed. Nodes of a cluster must reach ports of each other. */
 export const canContain = (
   engine: HostEngine | null | undefined,
-  { container = false, reached = false },
-): boolean => !container || (engine != null && !(reached && engine === "rootless docker"));
+  { container = false, reached = false, nodes = 1 },
+): boolean =>
+  !container || (engine != null && !((reached || nodes > 1) && engine === "rootless docker"));
 
 export const howToRunContainers =
   "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`)";
 
 export const whyUnreached =
-  "nothing reaches ports in a rootless docker, which has a network of its own; stop it (`systemctl --user disable --now docker`) and use podman, or use a docker daemon that root runs";
+  "neither users nor other nodes reach ports in a rootless docker, which has a network of its own; stop it (`systemctl --user disable --now docker`) and use podman, or use a docker daemon that root runs";
 
 /** Of a daemon elsewhere only a call can tell. */
 function isOpen(host: string): boolean {

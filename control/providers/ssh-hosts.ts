@@ -43,7 +43,7 @@ export function couldFit(hosts: readonly Host[], need: Need): boolean {
 /** The smallest hosts that are at least what was offered; throws `ResourcesUnavailableError`. */
 export function chooseHosts(
   free: readonly ReadyHost[],
-  cluster: Pick<Planned, "offer" | "machine">,
+  cluster: Planned,
   count: number,
 ): ReadyHost[] {
   const fitting = fittingOf(free, cluster);
@@ -63,13 +63,10 @@ function withoutPlanned(free: readonly ReadyHost[], planned: Planned): readonly 
 }
 
 /** The hosts that are at least what was offered, the smallest first. */
-function fittingOf(
-  free: readonly ReadyHost[],
-  { offer, machine }: Pick<Planned, "offer" | "machine">,
-): ReadyHost[] {
+function fittingOf(free: readonly ReadyHost[], { offer, nodes, machine }: Planned): ReadyHost[] {
   const { cpus, memoryGb, accelerators } = offer;
   const need: Need = {
-    infra: offer.infra,
+    ...{ infra: offer.infra, nodes },
     cpus: { count: cpus, orMore: true },
     memoryGb: { count: memoryGb, orMore: true },
     ...(accelerators !== null && { accelerators }),

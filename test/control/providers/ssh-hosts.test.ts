@@ -68,11 +68,11 @@ test("the smallest hosts that fit are taken, of the pool that was offered", () =
   assert.ok(offer);
   const attic = { ...aHost("attic", small.facts), pool: "attic" };
 
-  assert.deepEqual(namesOf(chooseHosts([gpus, large, attic, small], { offer, machine: {} }, 2)), [
-    "small",
-    "large",
-  ]);
-  assert.throws(() => chooseHosts([attic, small], { offer, machine: {} }, 2), {
+  assert.deepEqual(
+    namesOf(chooseHosts([gpus, large, attic, small], { offer, nodes: 2, machine: {} }, 2)),
+    ["small", "large"],
+  );
+  assert.throws(() => chooseHosts([attic, small], { offer, nodes: 2, machine: {} }, 2), {
     name: "ResourcesUnavailableError",
     message: "pool lab has 1 free hosts with 8CPU--64GB, and 2 are needed",
   });
@@ -83,10 +83,11 @@ test("a host that is asked for by its name is the one that is offered and taken"
   assert.ok(offer);
 
   assert.deepEqual([offer.infra, offer.zone], ["ssh/lab/large", "large"]);
-  assert.deepEqual(namesOf(chooseHosts([small, gpus, large], { offer, machine: {} }, 1)), [
-    "large",
-  ]);
-  assert.throws(() => chooseHosts([small, gpus], { offer, machine: {} }, 1), {
+  assert.deepEqual(
+    namesOf(chooseHosts([small, gpus, large], { offer, nodes: 1, machine: {} }, 1)),
+    ["large"],
+  );
+  assert.throws(() => chooseHosts([small, gpus], { offer, nodes: 1, machine: {} }, 1), {
     name: "ResourcesUnavailableError",
   });
   assert.deepEqual(offered([small, large], { infra: "ssh/lab/large", nodes: 2 }), []);
@@ -101,7 +102,9 @@ test("for containers only hosts that can run them are offered and taken", () => 
   const [offer] = offersOf([small, podman], need);
   assert.ok(offer);
 
-  assert.deepEqual(namesOf(chooseHosts([small, podman], { offer, machine }, 1)), ["podman"]);
+  assert.deepEqual(namesOf(chooseHosts([small, podman], { offer, nodes: 1, machine }, 1)), [
+    "podman",
+  ]);
   assert.deepEqual(offersOf([small], need), []);
   assert.equal(couldFit([small], need), false);
 });
@@ -110,13 +113,19 @@ test("hosts whose docker is rootless are offered and taken where nobody reaches 
   const own = aHost("own", { ...small.facts, containers: "rootless docker" });
   const podman = aHost("podman", { ...small.facts, containers: "podman" });
   const image = { kind: "container", name: "lab/busy" } as const;
-  const taken = (machine: { reached?: true }) => {
+  const taken = (machine: { reached?: true }, nodes = 1) => {
     const [offer] = offersOf([own], { container: true });
     assert.ok(offer);
-    return namesOf(chooseHosts([own, podman], { offer, machine: { image, ...machine } }, 1));
+    return namesOf(chooseHosts([own, podman], { offer, nodes, machine: { image, ...machine } }, 1));
   };
 
   assert.deepEqual([taken({}), taken({ reached: true })], [["own"], ["podman"]]);
   assert.deepEqual(offersOf([own], { container: true, reached: true }), []);
+  // Each of several nodes must be reached by the others.
+  assert.deepEqual(taken({}, 2), ["podman"]);
+  const two = [own, aHost("twin", own.facts)];
+  assert.deepEqual(offersOf(two, { container: true, nodes: 2 }), []);
+  assert.equal(couldFit(two, { container: true, nodes: 2 }), false);
+  assert.equal(offersOf(two, { nodes: 2 }).length, 1);
   assert.equal(offersOf([own], { reached: true }).length, 1);
 });

@@ -79,10 +79,10 @@ test("free hosts without docker and podman are told of to tasks that name an ima
   const own = aHost("c", { containers: "rootless docker" });
   await setHost(writable(ctx), { pool: "lab", name: "c" }, own);
   assert.deepEqual(await book.listShortages(need), []);
-  for (const asked of [{ reached: true }] as const)
+  for (const asked of [{ reached: true }, { nodes: 2 }] as const)
     assert.match(
       String(await book.listShortages({ ...need, infra: "ssh/lab/c", ...asked })),
-      /^ssh\/lab\/c: free hosts whose docker is rootless: c; .* reaches? ports .* stop it .* use podman, .* `outrigger ssh up`$/,
+      /^ssh\/lab\/c: free hosts whose docker is rootless: c; .* reach ports .* stop it .* use podman, .* `outrigger ssh up`$/,
     );
   await book.claim(aClaim("c1", 1), (hosts) => hosts.filter(({ name }) => name === "c"));
   assert.deepEqual(await book.listShortages(need), [lacking("a, b")]);
