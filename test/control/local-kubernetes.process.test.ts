@@ -10,7 +10,7 @@ import { testWorld } from "../helpers/world.ts";
 
 /** A program that keeps clusters as `kind` does, as files, and what it was asked for. */
 const kind = `#!/bin/sh
-cd "$(dirname "$0")" || exit
+cd "\${0%/*}" || exit
 echo "$*" >> asked
 case $1-$2 in
 get-clusters) ls clusters; [ -n "$(ls clusters)" ] || echo 'No kind clusters found.' >&2 ;;
