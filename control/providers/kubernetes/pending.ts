@@ -1,4 +1,5 @@
 import { AppError } from "../../../common/errors.ts";
+import { containerName } from "../../doors/kubernetes/exec.ts";
 import type { KubeEvent, Pod } from "./objects.ts";
 
 /** Why a pod does not run yet. Pure. */
@@ -78,10 +79,15 @@ const failureIn = (status: Pod["status"]) =>
     .map((state) => state?.terminated)
     .find((one) => one !== undefined && one.exitCode !== 0);
 
-/** Throws why a pod could not begin, as where its image has no shell. */
+/** Throws why a pod could not begin: its image has no shell, or its machine is at fault. */
 export function refuseUnstarted({ status }: Pod): void {
-  const { reason = "", message } = failureIn(status) ?? {};
-  if (notStarted.includes(reason)) refuse({ why: `${reason}: ${message}`, lacks: "pod" });
+  const failed = failureIn(status);
+  const { reason = "", message = "" } = failed ?? {};
+  if (!notStarted.includes(reason)) return;
+  const own = status.containerStatuses?.find(({ name }) => name === containerName);
+  // "No such file" is also said of a runtime or a hook that the machine lacks.
+  const lacksShell = own?.state?.terminated === failed && message.includes("/bin/sh");
+  refuse({ why: `${reason}: ${message}`, lacks: lacksShell ? "pod" : "place" });
 }
 
 /** What containerd says, and what others do. */

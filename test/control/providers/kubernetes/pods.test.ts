@@ -9,7 +9,6 @@ import { pendingOf, refuseUnstarted } from "../../../../control/providers/kubern
 import { clusterAnnotation, graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
 import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
-
 import { aCluster, aNode, defaults, offerOn } from "./a-pod.ts";
 
 test("quantities are read with each kind of suffix", () => {
@@ -283,16 +282,18 @@ test("a pod that waits says for what", () => {
   assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time", isWarned: true });
 });
 
-test("a pod whose process cannot be started is refused", () => {
-  const ended = (reason: string) => {
-    const terminated = { reason, message: 'exec: "/bin/sh": no such file', exitCode: 128 };
-    return aPod({ containerStatuses: [{ name: "node", state: { terminated } }] });
+test("a pod that cannot start fails its launch if its image has no shell, else only there", () => {
+  const noShell = 'exec: "/bin/sh": no such file';
+  const start = (message: string, reason = "StartError", kind = "containerStatuses") => {
+    const terminated = { reason, message, exitCode: 128 };
+    refuseUnstarted(aPod({ [kind]: [{ name: containerName, state: { terminated } }] }));
   };
+  const capacity = { details: { refusal: "capacity" } };
 
-  assert.throws(() => refuseUnstarted(ended("StartError")), {
-    type: "ResourcesUnavailableError",
-    message: 'StartError: exec: "/bin/sh": no such file',
-  });
-  refuseUnstarted(ended("Error"));
+  const message = `StartError: ${noShell}`;
+  assert.throws(() => start(noShell), { message, details: {} });
+  assert.throws(() => start(noShell, "StartError", "initContainerStatuses"), capacity);
+  assert.throws(() => start("prestart hook #0: libnvidia-ml.so.1: no such file"), capacity);
+  start(noShell, "Error");
   refuseUnstarted(aPod({}));
 });
