@@ -36,11 +36,11 @@ export async function copyStateOf(file: string): Promise<CopyState> {
   return text === undefined ? { gap: null, isWhole: false } : JSON.parse(text);
 }
 
-/** Appears whole or not at all; resolves once it is on disk. */
-async function saveState(file: string, state: CopyState): Promise<void> {
+/** Writes a file that appears whole or not at all; resolves once it is on disk. */
+export async function saveFlushed(file: string, value: object): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, JSON.stringify(state), { mode: 0o600, flush: true });
-  await rename(draft, stateFileOf(file)).catch(async (error: unknown) => {
+  await writeFile(draft, JSON.stringify(value), { mode: 0o600, flush: true });
+  await rename(draft, file).catch(async (error: unknown) => {
     await rm(draft, { force: true });
     throw error;
   });
@@ -69,7 +69,7 @@ export async function openCopy(
   /** Readers learn of it before the bytes are gone. */
   async function save({ gap, isWhole }: CopyState): Promise<void> {
     state = { gap: merged(state.gap, gap), isWhole };
-    await saveState(file, state);
+    await saveFlushed(stateFileOf(file), state);
     if (gap !== null && state.gap !== null) await punchHole(file, state.gap).catch(stays);
   }
 

@@ -4,9 +4,6 @@ import { openHostDoor, removeNodeOn } from "../doors/ssh/agent-service.ts";
 import { findOccupant } from "../doors/ssh/occupant.ts";
 import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 
-/** A host is kept from others for so long at most. */
-const restMs = 300_000;
-
 /**
  * Removes the node that a host was to a cluster that is gone. The host was out of reach then, so it may have the end
  * of the log of a managed job, which is fetched first.
@@ -28,16 +25,9 @@ export async function fetchRest(
 ): Promise<void> {
   const occupant = await findOccupant(reached, signal);
   if (occupant?.rank !== 0) return;
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(restMs)]);
   const door = openHostDoor(async () => reached);
   try {
-    await ctx.jobLogs.rest(occupant.clusterId, agentBehind(door, "the agent of the host"), limit);
-  } catch (err) {
-    signal.throwIfAborted();
-    ctx.log.warn(
-      { err, host: reached.target.address },
-      "the end of the log of a managed job is lost",
-    );
+    await ctx.jobLogs.rest(occupant.clusterId, agentBehind(door, "the agent of the host"), signal);
   } finally {
     await door.destroy();
   }

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { writeFile } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { test } from "node:test";
 import { AppError } from "../../../common/errors.ts";
@@ -8,6 +9,7 @@ import { agentBehind } from "../../../control/doors/agent.ts";
 import { openUnixDoor } from "../../../control/doors/unix.ts";
 import { attemptLogOf } from "../../../control/jobs/folders.ts";
 import { keptAttempt } from "../../../control/jobs/logs.ts";
+import type { JobTask } from "../../../control/jobs/schema.ts";
 import { copyStateOf } from "../../../control/log-copy.ts";
 import { type FakeAgent, startFakeAgent } from "../../helpers/fake-agent.ts";
 import type { FakeNode } from "../../helpers/fake-node.ts";
@@ -17,10 +19,10 @@ import { type JobBed, logOf, silence, untilCopied, withJob } from "./bed.ts";
 const { signal } = new AbortController();
 
 /** Has control read no more of the logs of a node, until the answer is called. */
-function unreadable({ node }: FakeAgent): () => void {
+function unreadable({ node }: FakeAgent, ...rows: readonly string[]): () => void {
   const { onCall } = node;
   node.onCall = (name) => {
-    if (name === "readLog") throw new AppError("UnreachableError", "away");
+    if (["readLog", ...rows].includes(name)) throw new AppError("UnreachableError", "away");
   };
   return () => {
     node.onCall = onCall;
@@ -104,4 +106,32 @@ test("the log of an attempt is fetched from a host that was taken away before co
 
   assert.equal((await copyStateOf(attemptLogOf(bed.world.ctx, id, 1))).isWhole, true);
   assert.equal(await keptOf(bed, id, 1), "unread\n");
+});
+
+test("a log whose end cannot be fetched from a worker costs no other log its end", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  const agent = await bed.agentOf(1);
+  const jobs = [];
+  for (const number of [1, 2, 3]) {
+    await bed.submit("resources: {cpus: 1}\nrun: train");
+    jobs.push(await bed.untilTask(number, "RUNNING"));
+  }
+  const readable = unreadable(agent, "getJob");
+  for (const { clusterJob } of jobs) agent.print(clusterJob ?? 0, "unread\n");
+  await bed.world.run(rows.cancel, { job_ids: [1, 2, 3] });
+  for (const number of [1, 2, 3]) await bed.untilSettled(number);
+  const [{ id: first }, { id: other }, { id: last }] = jobs as [JobTask, JobTask, JobTask];
+  const replaced = agent.node.jobs.find(({ submissionId }) => submissionId === `${other}-1`);
+  Object.assign(replaced ?? {}, { submissionId: `${other}-2` });
+  await writeFile(attemptLogOf(bed.world.ctx, last, 1).replace(/log$/, "rest"), "");
+  agent.node.onCall = (name) => {
+    if (name !== "cancelJob") return;
+    readable();
+    throw new AppError("UnreachableError", "away");
+  };
+
+  await bed.world.ctx.jobLogs.rest(jobs[0]?.clusterId ?? "", headOf(agent.node), signal);
+
+  const kept = await Promise.all([first, other, last].map((id) => keptOf(bed, id, 1)));
+  assert.deepEqual(kept, ["unread\n", missingEnd, "unread\n"]);
 });
