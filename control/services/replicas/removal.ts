@@ -47,6 +47,7 @@ export async function remove(
   if (cluster.wanted === "GONE") return stuck(replica, cluster);
   if (hasFailed(replica)) await noteLastWords(ctx, cluster, replica, signal);
   await keepLog(ctx, cluster, replica, signal);
+  if (isPool) await ctx.jobLogs.rest(cluster.id, ctx.agent(cluster, 0), signal);
   await wantGone(ctx, cluster.id, replica.endedAt === null ? wantedBecause : replica.reason);
 }
 

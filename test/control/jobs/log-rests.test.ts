@@ -135,3 +135,20 @@ test("a log whose end cannot be fetched from a worker costs no other log its end
   const kept = await Promise.all([first, other, last].map((id) => keptOf(bed, id, 1)));
   assert.deepEqual(kept, ["unread\n", missingEnd, "unread\n"]);
 });
+
+test("what a worker has of logs that it did not send in time is fetched before it is removed", async (t) => {
+  const bed = await withPool(t, aPool("workers: 1"));
+  await bed.submit();
+  const { id } = await bed.untilTask(1, "RUNNING");
+  const agent = await bed.agentOf(1);
+  const readable = unreadable(agent, "getJob");
+  agent.print(2, "unread\n");
+  await bed.world.run(rows.cancel, { job_ids: [1] });
+  await bed.untilSettled(1);
+  const before = await keptOf(bed, id, 1);
+  readable();
+
+  await bed.down();
+
+  assert.deepEqual([before, await keptOf(bed, id, 1)], [missingEnd, "unread\n"]);
+});
