@@ -111,7 +111,7 @@ async function placeOf(
 }
 
 /** A look from here may fail by chance; what the balancer says of it is the measure. */
-function isReady({ balancers }: Context, { serviceId, number }: Replica): boolean {
+export function isReady({ balancers }: Context, { serviceId, number }: Replica): boolean {
   const seen = balancers.seen(serviceId)?.replicas.find(({ id }) => id === number);
   return seen?.readiness === "ready";
 }

@@ -8,12 +8,12 @@ import type { Ground } from "../../ground.ts";
 import { nudge } from "../../reconciler.ts";
 import { hasFailed } from "../decisions/back-off.ts";
 import { hasNoWork } from "../pools/worker.ts";
-import type { Outcome, Replica } from "../schema.ts";
+import { drainMs, type Outcome, type Replica } from "../schema.ts";
 import { getService } from "../store.ts";
 import { hasHadItsTime, isDrained } from "./drained.ts";
 import { noteLastWords } from "./last-output.ts";
 import { keepLog } from "./log.ts";
-import { findJob } from "./outcome.ts";
+import { findJob, isReady } from "./outcome.ts";
 import { listReplicas, setReplica } from "./store.ts";
 
 const askedMs = 5_000;
@@ -39,7 +39,7 @@ export async function remove(
   const { isPool } = await getService(ctx.db, serviceId);
   const mayLeave = isPool
     ? await hasNoWork(ctx, replica, isLate(ctx, replica))
-    : mayGo(ctx, replica);
+    : await mayGo(ctx, replica);
   const looksLost = isPool ? isTaken : isLost;
   if (!mayLeave && !(await looksLost(ctx, replica, cluster, signal))) return undefined;
   await close(ctx, replica);
@@ -51,11 +51,18 @@ export async function remove(
   await wantGone(ctx, cluster.id, replica.endedAt === null ? wantedBecause : replica.reason);
 }
 
-/** Whether nothing is under way there any more, or has had its time. */
-function mayGo(ctx: Context, { serviceId, number, host, drainUntil }: Replica): boolean {
+/** Whether nothing is under way there any more, or has had its time, which begins once it serves no more. */
+async function mayGo(ctx: Context, replica: Replica): Promise<boolean> {
+  const { id, serviceId, number, host, drainUntil, wanted } = replica;
   const { told, seen } = ctx.balancers;
-  if (host === null || isLate(ctx, { drainUntil })) return true;
-  return isDrained(number, told(serviceId), seen(serviceId));
+  if (host === null || drainUntil === null) return true;
+  const planned = told(serviceId)?.replicas.find((one) => one.id === number);
+  if (wanted === "UP" && planned?.role === "serving" && isReady(ctx, replica)) {
+    const change = { drainUntil: ctx.now().getTime() + drainMs };
+    await ctx.batch((tx) => setReplica(tx, id, change));
+    return false;
+  }
+  return isLate(ctx, replica) || isDrained(number, told(serviceId), seen(serviceId));
 }
 
 /** Whether what was under way has had its time. */

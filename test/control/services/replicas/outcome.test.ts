@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../../helpers/agent.ts";
-import { withService } from "../bed.ts";
+import { aTask, withService } from "../bed.ts";
 
 const direct = { host: "10.0.0.0", port: 8080 };
 const forwarded = { host: "127.0.0.1", port: 20_001 };
@@ -68,5 +68,31 @@ test("a replica that is being preempted is replaced, drained, and let go once it
   ]);
   assert.equal((await bed.world.cluster("chat-1")).wanted, "UP");
   bed.balancers.sees(1, { open: 0 });
+  await bed.untilReplica(1, "GONE");
+});
+
+test("a replica that is being preempted serves for longer than draining takes while no other is ready", async (t) => {
+  const bed = await withService(t, aTask().replace("replicas: 2", "replicas: 1"));
+  await bed.untilReady(1);
+  const { clusterId } = await bed.replica(1);
+  const wanted = async () => (await bed.world.cluster("chat-1")).wanted;
+  bed.balancers.sees(1, { open: 1 });
+  bed.balancers.sees(2, { readiness: "not_ready" });
+  bed.world.provider.agentOf(clusterId ?? "").preempt("spot machine reclaimed");
+  await bed.untilReplica(1, "PREEMPTED");
+  await bed.untilReplica(2, "STARTING");
+
+  for (const _ of [1, 2]) {
+    bed.world.advance(100_000);
+    await bed.look();
+    assert.equal(await wanted(), "UP");
+  }
+  bed.balancers.sees(2, { readiness: "ready" });
+  await bed.untilReady(2);
+  bed.world.advance(100_000);
+  await bed.look();
+  assert.equal(await wanted(), "UP", "what is under way has its time from here");
+  bed.world.advance(21_000);
+  await bed.look();
   await bed.untilReplica(1, "GONE");
 });
