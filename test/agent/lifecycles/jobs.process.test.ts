@@ -116,13 +116,14 @@ test("a replica that is taken away serves until its cluster is to go, or until j
   await untilStatus(dismissed.agent, dismissed, "READY");
   assert.equal(await dismissed.status(), "CANCELLED");
 
-  const left = await preempted(2_000);
+  const left = await preempted(10_000);
   await untilStatus(left.agent, left, "READY");
   assert.equal(await left.status(), "CANCELLED");
 
   const kept = await preempted(600_000);
   await begin(kept.agent, "stop");
   await untilStatus(kept.agent, kept, "READY");
+  assert.equal(await kept.status(), "CANCELLED");
 });
 
 test("a worker that is taken away runs its hooks with its rank and ends its own rank", async (t) => {
