@@ -62,7 +62,7 @@ export const keys = {
   idle: "idle",
   mounts: "mounts",
   lease: "lease",
-  /** A lifecycle or one of its hooks. */
+  /** A lifecycle, one of its hooks, or what it ends: a job or a rank is over. */
   lifecycle: "lifecycle",
 } as const;
 

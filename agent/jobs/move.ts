@@ -39,6 +39,7 @@ export function moveJob(agent: Agent, id: number, to: JobStatus, facts: JobFacts
   if (!ended) return;
   changes.notify(keys.log(logOf(agent, id)));
   changes.notify(keys.work);
+  changes.notify(keys.lifecycle);
 }
 
 /**
@@ -73,7 +74,9 @@ export function movePart(
     });
   log.debug({ jobId, rank, from, to, reason: facts.reason }, "part moved");
   changes.notify(keys.job(jobId));
-  if (to === "ENDED") changes.notify(keys.log(logOf(agent, jobId)));
+  if (to !== "ENDED") return;
+  changes.notify(keys.log(logOf(agent, jobId)));
+  changes.notify(keys.lifecycle);
 }
 
 /** What a job took is measured by the clock that nobody sets, as long as that has not begun anew. */

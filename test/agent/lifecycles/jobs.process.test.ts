@@ -100,11 +100,11 @@ test("in a preemption jobs get TERM before a slow hook is over, while 40 % of th
   );
 });
 
-test("a replica that is taken away serves until its cluster is to go, or until jobs end anyway", async (t) => {
+test("a replica that is taken away serves until its cluster is to go, it ends, or jobs end anyway", async (t) => {
   const env = envOf("REPLICA_PORT", "8123");
-  const preempted = async (budgetMs: number) => {
+  const preempted = async (budgetMs: number, run = heeds) => {
     const agent = await startAgent(t);
-    const replica = await agent.submit(heeds, { env });
+    const replica = await agent.submit(run, { env });
     await untilFile(agent, "up");
     const { id } = await begin(agent, "preemption", { deadlineAt: soon(budgetMs) });
     await untilStatus(agent, { id }, "JOBS");
@@ -124,6 +124,11 @@ test("a replica that is taken away serves until its cluster is to go, or until j
   await begin(kept.agent, "stop");
   await untilStatus(kept.agent, kept, "READY");
   assert.equal(await kept.status(), "CANCELLED");
+
+  const ended = await preempted(600_000, "touch ~/up; until [ -e ~/go ]; do sleep 0.05; done");
+  letGo(ended.agent);
+  await untilStatus(ended.agent, ended, "READY");
+  assert.equal(await ended.status(), "SUCCEEDED");
 });
 
 test("a worker that is taken away runs its hooks with its rank and ends its own rank", async (t) => {
