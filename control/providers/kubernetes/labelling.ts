@@ -1,4 +1,4 @@
-import { AppError, fail } from "../../../common/errors.ts";
+import { fail } from "../../../common/errors.ts";
 import { limited } from "../../../common/limited.ts";
 import { product } from "../../../common/product.ts";
 import type { KubeApi } from "../../doors/kubernetes/api.ts";
@@ -58,21 +58,23 @@ export async function beginToAsk(
   await api.send("POST", podPath(api.namespace), pod, signal);
 }
 
-/** No accelerator is taken to learn what could not be written down. */
+/** No accelerator is taken to learn what could not be written down. A webhook may refuse a dry run of the change. */
 async function refuseWithoutRight(
   api: KubeApi,
-  node: KubeNode,
+  { metadata: { name } }: KubeNode,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    await api.send("PATCH", `${nodePathOf(node)}?dryRun=All`, {}, signal);
-  } catch (error) {
-    if (!(error instanceof AppError) || error.type !== "ResourcesUnavailableError") throw error;
-    fail(
-      "CloudError",
-      `${error.message}; the chart gives control that right with rbac.labelNodes=true`,
-    );
-  }
+  const review = {
+    ...{ apiVersion: "authorization.k8s.io/v1", kind: "SelfSubjectAccessReview" },
+    spec: { resourceAttributes: { verb: "patch", resource: "nodes", name } },
+  };
+  const path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+  const reviewed = await api.send<{ status?: { allowed: boolean } }>("POST", path, review, signal);
+  if (reviewed?.status?.allowed) return;
+  fail(
+    "CloudError",
+    'control cannot patch resource "nodes"; the chart gives it that right with rbac.labelNodes=true',
+  );
 }
 
 /** Labels a node with what its pod was told, and answers that; the pod goes in any case. */
