@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Engine } from "../../common/containers.ts";
+import { isFolder } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { shellWord } from "../../common/shell-word.ts";
 import { systemUser } from "../../common/system-user.ts";
@@ -116,7 +117,12 @@ async function pathsOf(agent: Agent): Promise<string[]> {
 const makePlaces = `
 [ -z "$1" ] || [ -e /usr/bin/nvidia-smi ] || : > /usr/bin/nvidia-smi
 shift
-for path; do [ -d "$path" ] || mkdir -p "$path" || exit; done`;
+for path; do
+  case $path in
+  */) mkdir -p "$path" ;;
+  *) [ -e "$path" ] || { mkdir -p "\${path%/*}/" && : >> "$path"; } ;;
+  esac || exit
+done`;
 
 async function makeReady(
   agent: Agent,
@@ -124,7 +130,12 @@ async function makeReady(
   paths: readonly string[],
   options: readonly string[],
 ): Promise<void> {
-  const places = ["sh", options.includes("--nv") ? "nv" : "", ...paths];
+  const named = async (path: string) => ((await isFolder(path)) ? `${path}/` : path);
+  const places = [
+    "sh",
+    options.includes("--nv") ? "nv" : "",
+    ...(await Promise.all(paths.map(named))),
+  ];
   const bare = [...sandboxWords, "--pwd", "/", sandboxOf(agent), "/bin/sh", "-c", makePlaces];
   await ask(engine, [...bare, ...places]);
   const env = agent.config.baseEnv;

@@ -17,6 +17,7 @@ import { toFrame } from "../../../contract/shell-api.ts";
 import { removeContainer, startAgent, type TestAgent, text, until } from "../../helpers/agent.ts";
 import { installApptainer, whyNoApptainer } from "../../helpers/apptainer.ts";
 import { makeRoot, makeStaticRoot } from "../../helpers/engines.ts";
+import { bring } from "../../helpers/files.ts";
 import { nobody } from "../../helpers/nobody.ts";
 
 const options = { skip: whyNoApptainer() };
@@ -119,7 +120,11 @@ touch ~/left; echo wrong >&2; exit 7`;
     const source = { kind: "folder", path: join(outside, "volume") } as const;
     await node.call("attachVolume", { destination: join(place, "at"), subPath: "", source });
 
-    assert.equal((await outcomeOf(node, `cat ${place}/at/file`)).said, "of the volume\n");
+    await bring(node, join(place, "one.yaml"), { "": "of the task\n" });
+
+    const { said } = await outcomeOf(node, `cat ${place}/at/file ${place}/one.yaml`);
+
+    assert.equal(said, "of the volume\nof the task\n");
   });
 
   test("another image replaces the container, but not while a job runs in it", async () => {
