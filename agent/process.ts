@@ -116,6 +116,9 @@ if test -r ~/.bashrc; then {
 } 2> /dev/null; fi
 `;
 
+/** In a container: what `beforeScript` does about the PATH, for shells that do not read it. */
+const ofImage = `PATH="\${__path:-$PATH}"; unset __path; `;
+
 const adoptedPollMs = 100;
 
 /**
@@ -180,7 +183,8 @@ async function start(script: Script): Promise<string | undefined> {
   try {
     makeWorkdir(script);
     script.makeGroups?.();
-    const text = writeTexts(script) ? "" : script.text;
+    const whole = script.isContained ? ofImage + script.text : script.text;
+    const text = writeTexts(script, whole) ? "" : whole;
     await once(spawnWrapper(script, text, await openOutput(script)), "exit");
   } catch (error) {
     return `its ${script.name} script could not be started: ${error instanceof Error ? error.message : error}`;
@@ -188,7 +192,7 @@ async function start(script: Script): Promise<string | undefined> {
 }
 
 /** Whether the script is on disk, with room for the whole of it and of what is read before it. */
-function writeTexts({ folder, name, text, kept = [] }: Script): boolean {
+function writeTexts({ folder, name, kept = [] }: Script, text: string): boolean {
   try {
     writeFileSync(join(folder, `${name}.env`), beforeScript(kept), { mode: 0o600 });
     writeFileSync(join(folder, `${name}.sh`), text, { mode: 0o600 });

@@ -147,7 +147,7 @@ fi`;
 export function makeStaticRoot(folder: string): string {
   makeRoot(folder);
   const archive = join(folder, "static.tar");
-  const words = ["./bin", "./etc/passwd", "./tmp", "./proc", "./sys", "./dev", "./root"];
+  const words = ["./bin", "./etc", "./tmp", "./proc", "./sys", "./dev", "./root"];
   const taken = ["-C", join(folder, "rootfs"), "--exclude=bash", "--exclude=.bashrc"];
   execFileSync("tar", [...taken, "-cf", archive, ...words]);
   return archive;

@@ -139,8 +139,9 @@ touch ~/left; echo wrong >&2; exit 7`;
 
   test("an image without bash runs jobs in its sh", async () => {
     assert.match(await put("lab/static:1"), /"done"/);
-    const { said, exitCode } = await outcomeOf(node, 'echo "$0"; ls /bin/bash; exit 3');
-    assert.match(said, /run\.sh\nls: /);
+    const run = 'echo "$0"; echo "$PATH"; env | grep ^__; ls /bin/bash; exit 3';
+    const { said, exitCode } = await outcomeOf(node, run);
+    assert.match(said, /run\.sh\n\/opt\/tool\/bin:\/usr\/bin:\/bin\nls: /);
     assert.equal(exitCode, 3);
   });
 
