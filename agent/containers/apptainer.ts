@@ -10,7 +10,7 @@ import type { ContainerOrder, ContainerSettings } from "../../contract/container
 import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
 import { seenPaths } from "./binds.ts";
-import { type Asked, ask, removalFile, sandboxOf } from "./engine.ts";
+import { type Asked, ask, removalFile, sandboxOf, toFetch } from "./engine.ts";
 import { enterContainer, sandboxWords } from "./enter.ts";
 import { gpuWords, prepare } from "./words.ts";
 
@@ -93,11 +93,12 @@ async function build(
     [`${program}_DOCKER_PASSWORD`, login?.password ?? ""],
   ]);
   // What lies on the same disk as the container needs no other one to have room.
-  const env = { TMPDIR: temporary, ...engine.env, ...(login && Object.fromEntries(logins)) };
+  const fetching = toFetch(agent, engine);
+  const env = { TMPDIR: temporary, ...fetching.env, ...(login && Object.fromEntries(logins)) };
   mkdirSync(temporary, { mode: 0o700 });
   try {
     const words = ["build", "--sandbox", "--fix-perms", fresh, `docker://${image}`];
-    await ask({ ...engine, env }, words, asked);
+    await ask({ ...fetching, env }, words, asked);
     renameSync(fresh, sandbox);
     agent.log.info({ image, engine: engine.name }, "container made");
   } finally {

@@ -2,14 +2,22 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { pickSet } from "../../common/config.ts";
 import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
 import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import { inheritedVariables } from "../../contract/variables.ts";
 import type { Agent } from "../context.ts";
 
 /** What runs containers on this node; throws `NotSupportedError`. */
 export const engineOf = ({ config }: Pick<Agent, "config">): Engine =>
   findEngine(config.engineEnv, config.baseEnv["PATH"] ?? "") ??
   fail("NotSupportedError", `this node has no containers: ${howToRunContainers}`);
+
+/** The same for what gets images, which goes the way of jobs: through their proxy, with their certificates. */
+export const toFetch = ({ config }: Pick<Agent, "config">, engine: Engine): Engine => ({
+  ...engine,
+  env: { ...pickSet(config.baseEnv, inheritedVariables), ...engine.env },
+});
 
 /** A container in which scripts can be started. */
 export interface Container {

@@ -8,7 +8,7 @@ import type { Agent } from "../context.ts";
 import { activeJobs, countActivity } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { renewContainer, saveSettings } from "./container.ts";
-import { ask, engineOf } from "./engine.ts";
+import { ask, engineOf, toFetch } from "./engine.ts";
 
 const newsEveryMs = 1_000;
 
@@ -58,7 +58,7 @@ async function put(
     );
   };
   if (engine.name !== "apptainer" && !(await hasImage(engine, image)))
-    await pull(agent, engine, order, tell, signal);
+    await pull(agent, toFetch(agent, engine), order, tell, signal);
   const done = await renewContainer(agent, order, refuse, { heard: tell, signal });
   saveSettings(agent, settings);
   return `${image} is there, and ${done}`;

@@ -39,7 +39,13 @@ async function startNode(): Promise<TestAgent> {
   lab.addImage("lab/static:1", makeStaticRoot(join(programs, "static")));
   const home = mkdtempSync(join(tmpdir(), "node-"));
   for (const path of [home, programs]) chownSync(path, nobody, nobody);
-  const env = { DOCKER_HOST: "unix:///nowhere", PATH: `${programs}:${process.env["PATH"]}` };
+  const proxy = "http://proxy:3128";
+  lab.addImage("lab/far:1", archive, { proxy });
+  const env = {
+    DOCKER_HOST: "unix:///nowhere",
+    https_proxy: proxy,
+    PATH: `${programs}:${process.env["PATH"]}`,
+  };
   const through = ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"];
   return startAgent(started, { home, env, through, cpus: 8 });
 }
@@ -159,6 +165,10 @@ touch ~/left; echo wrong >&2; exit 7`;
     await put("lab/busy:1");
     removeContainer(node.home);
     assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
+  });
+
+  test("an image is pulled through the proxy of jobs", async () => {
+    assert.match(await put("lab/far:1"), /"done"/);
   });
 
   test("what cannot be had is refused with what to do, and a login is used for the pull alone", async () => {
