@@ -1,4 +1,5 @@
 import { product } from "../../../common/product.ts";
+import { inheritedVariables } from "../../../contract/variables.ts";
 
 /** What runs on the login node and in allocations, as bash. A cluster has a folder on the shared file system. */
 
@@ -70,7 +71,7 @@ name=$2
 shift 7
 # With names for --export, slurmd has the user log in first, which takes a second.
 kept=()
-for one in HOME PATH LANG USER SHELL LD_LIBRARY_PATH SLURM_CONF {APPTAINER,SINGULARITY}_CACHEDIR; do kept+=(\${!one+"$one=\${!one}"}); done
+for one in HOME PATH USER SHELL LD_LIBRARY_PATH SLURM_CONF ${inheritedVariables.join(" ")} {APPTAINER,SINGULARITY}_CACHEDIR; do kept+=(\${!one+"$one=\${!one}"}); done
 env -i "\${kept[@]}" sbatch --parsable --job-name="$name" "$@" > job.new
 mv job.new job`;
 

@@ -31,7 +31,8 @@ function aLogin(t: TestContext) {
   const notes = (epoch = 5) => [join(home, ".id."), `${epoch}`];
   write("scancel", "true");
   write("sbatch", `echo x >> ${calls}; echo 7`);
-  const env = { PATH: `${home}:${process.env["PATH"]}` };
+  const proxies = { https_proxy: "http://proxy:3128", ftp_proxy: "http://other:3128" };
+  const env = { PATH: `${home}:${process.env["PATH"]}`, ...proxies };
   const login = localLogin({ nodeEnv: env, slurmConf: undefined, home });
   return {
     folder,
@@ -86,6 +87,16 @@ test("while Slurm does not answer, the login node knows whether anything was sub
   squeue("echo job-c1");
   await submit();
   assert.equal(calls(), "x\n");
+});
+
+test("a job gets the proxy of the login node", async (t) => {
+  const { folder, squeue, write, submit } = aLogin(t);
+  squeue("true");
+  write("sbatch", "env | grep proxy > submitted; echo 7");
+
+  await submit();
+
+  assert.equal(readFileSync(join(folder, "submitted"), "utf8"), "https_proxy=http://proxy:3128\n");
 });
 
 test("on NFS, the folder of a cluster goes although its lock is held", async (t) => {
