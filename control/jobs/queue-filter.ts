@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type RawBuilder, type SqlBool, sql } from "kysely";
 import type { InputOf } from "../../common/operation.ts";
 import type { jobOperations as rows } from "../../contract/operations/jobs.ts";
-import type { ManagedJobStatus } from "../../contract/statuses.ts";
+import { type ManagedJobStatus, managedJobMachine } from "../../contract/statuses.ts";
 import { among } from "../db/lists.ts";
 import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
@@ -52,13 +52,14 @@ const stretchIds = 5_000;
 
 /**
  * Looks at every job for those that fit, where no index knows them: in the database, a stretch of numbers at a
- * time. Between stretches others have their turn.
+ * time. Between stretches others have their turn. `isEachAlone` says that no job has more than one task.
  */
 export async function chooseJobs(
   ctx: Ground,
   input: Input,
   whose: Whose,
   statuses: readonly ManagedJobStatus[] | null,
+  isEachAlone: boolean,
 ): Promise<Found> {
   const { page, limit } = input;
   const from = ((page ?? 1) - 1) * (limit ?? 0);
@@ -74,7 +75,9 @@ export async function chooseJobs(
     if (wanted.length === 0) continue;
     const isOne = among(wanted.map(({ status }) => status));
     const areWanted = sql<SqlBool>`${fits} and job_tasks.status in ${isOne}`;
-    total += await countJobs(ctx.db, wanted, areWanted);
+    total += isEachAlone
+      ? wanted.reduce((sum, { tasks }) => sum + tasks, 0)
+      : await countJobs(ctx.db, areWanted);
     const isFull = sorting.isById && limit !== null && found.length >= sorting.most;
     if (!isFull) found.push(...(await firstOf(ctx.db, areWanted, sorting)));
   }
@@ -117,9 +120,9 @@ function filtersOf(input: Input, { userId, workspaces }: Whose): RawBuilder<SqlB
   ].filter((filter) => filter !== false);
 }
 
-/** Whether a text has this part, whatever the case of its ASCII letters; null is no filter. */
+/** Whether a text has this part, whatever the case of its ASCII letters; nothing is no filter. */
 const has = (name: string, part: string | null) =>
-  part !== null && sql<SqlBool>`instr(lower(coalesce(${sql.ref(name)}, '')), lower(${part})) > 0`;
+  !!part && sql<SqlBool>`${sql.ref(name)} like ${`%${part.replace(/[!%_]/g, "!$&")}%`} escape '!'`;
 
 const tasksThat = (db: Queries, fit: RawBuilder<SqlBool>) =>
   db
@@ -127,26 +130,16 @@ const tasksThat = (db: Queries, fit: RawBuilder<SqlBool>) =>
     .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
     .where(fit);
 
-type Amount = Awaited<ReturnType<typeof countTasks>>[number];
-
+/** An index has statuses and jobs, and nothing else: it is read alone if statuses are named, and nothing else is. */
 const countTasks = (db: Queries, fit: RawBuilder<SqlBool>) =>
   tasksThat(db, fit)
-    .select(({ fn }) => [
-      "job_tasks.status",
-      fn.countAll<number>().as("tasks"),
-      fn.max("number").as("last"),
-    ])
+    .select(({ fn }) => ["job_tasks.status", fn.countAll<number>().as("tasks")])
+    .where("job_tasks.status", "in", among(managedJobMachine.names))
     .groupBy("job_tasks.status")
     .execute();
 
 /** How many jobs these tasks are of. */
-async function countJobs(
-  db: Queries,
-  amounts: readonly Amount[],
-  fit: RawBuilder<SqlBool>,
-): Promise<number> {
-  const isEachFirst = amounts.every(({ last }) => last === 0);
-  if (isEachFirst) return amounts.reduce((sum, { tasks }) => sum + tasks, 0);
+async function countJobs(db: Queries, fit: RawBuilder<SqlBool>): Promise<number> {
   const { jobs } = await tasksThat(db, fit)
     .select(({ fn }) => fn.count<number>("job_id").distinct().as("jobs"))
     .executeTakeFirstOrThrow();

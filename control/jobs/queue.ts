@@ -39,7 +39,7 @@ export async function queueV2(
   const all = await readCounts(ctx.db, whose.userId, workspaces);
   const { ids, total, counts } = isPlain(input)
     ? await plainPage(ctx, input, whose, all)
-    : await chooseJobs(ctx, input, whose, statusesOf(input));
+    : await chooseJobs(ctx, input, whose, statusesOf(input), isEachAlone(all));
   const jobs: ManagedJobRecord[] = [];
   const toRecord = openRecords(ctx, input.fields);
   for await (const page of inPages(ids)) {
@@ -103,12 +103,14 @@ async function totalOf(
   ctx: Ground,
   whose: Parameters<typeof chooseJobs>[2],
   statuses: readonly ManagedJobStatus[] | null,
-  { jobs, tasks }: Counts,
+  counts: Counts,
 ): Promise<number> {
-  if (statuses === null) return jobs;
-  const isEachOne = sumOf(tasks.values()) === jobs;
-  if (!isEachOne) return countJobs(ctx.db, { ...whose, statuses });
-  return sumOf(statuses.map((status) => tasks.get(status) ?? 0));
+  if (statuses === null) return counts.jobs;
+  if (!isEachAlone(counts)) return countJobs(ctx.db, { ...whose, statuses });
+  return sumOf(statuses.map((status) => counts.tasks.get(status) ?? 0));
 }
+
+/** Whether no job has more than one task. */
+const isEachAlone = ({ jobs, tasks }: Counts): boolean => sumOf(tasks.values()) === jobs;
 
 const sumOf = (counts: Iterable<number>): number => [...counts].reduce((sum, one) => sum + one, 0);

@@ -24,6 +24,7 @@ test("jobs are chosen among more than one read takes in", async (t) => {
       rows.queueV2.input.body.parse({ limit: 3, page: 1, ...input }),
       anybody,
       statuses,
+      true,
     );
     return { ids, ...rest, counts: Object.fromEntries(rest.counts) };
   };
