@@ -18,13 +18,16 @@ const isForEngine = (name: string): boolean =>
     name,
   );
 
+/** Means nothing in an image: other programs are there, and no `srun`, which MPI would call within an allocation. */
+const isOfNode = (name: string): boolean => name === "PATH" || name.startsWith("SLURM_");
+
 const isKept = (name: string): boolean => name === "HOME" || name === "PATH";
 
 /** Source: the manual pages apptainer(1) and apptainer-exec(1). */
 export const sandboxWords = ["--silent", "exec", "--writable", "--no-home"] as const;
 
 /**
- * How a script is started in a container: with its environment but the node's own PATH, in its control groups, and
+ * How a script is started in a container: with its environment but what is the node's own, in its control groups, and
  * with its output in the pipe that `__log` names, if any. No value is in a command line.
  */
 export function enterContainer(
@@ -32,8 +35,9 @@ export function enterContainer(
   { engine, id, options = [] }: Container,
   { env: whole, workdir, groups = [], flags = [] }: Beginning,
 ): Wrapped {
-  const { PATH: path, ...others } = whole;
-  const given = path === config.baseEnv["PATH"] ? others : whole;
+  const isGiven = ([name, value]: [string, string]) =>
+    !isOfNode(name) || value !== config.baseEnv[name];
+  const given = Object.fromEntries(Object.entries(whole).filter(isGiven));
   const { env, restore } = setAside(given, isForEngine);
   const isSandboxed = engine.name === "apptainer";
   // All that Apptainer itself is given is passed on.

@@ -179,7 +179,7 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   const boxed = clusterOf(control, "boxed");
   const logOf = async (id: number) => (await boxed.follow(id)).text;
   const task = {
-    run: "id -u; tool; echo has $CUDA_VISIBLE_DEVICES; touch /made; ls ~/home/.outrigger",
+    run: "id -u; tool; echo has $CUDA_VISIBLE_DEVICES; env | grep ^SLURM; touch /made; ls ~/home/.outrigger",
     resources: { infra: "slurm", image_id: "docker:lab/busy:1", accelerators: "h100:2" },
     config: { hooks: [{ run: "ls /made > ~/home/saved", events: ["down"], timeout: 10 }] },
   };
@@ -187,6 +187,7 @@ test("a task in an image runs in a podman within its allocation, and nothing out
   const text = await logOf(await boxed.launch(JSON.stringify(task)));
   assert.match(text, /^0\n.*\nhas 0,1\n/m);
   assert.match(text, /the tool of the image\n.*slurm/s);
+  assert.doesNotMatch(text, /SLURM/);
   assert.match(await logOf(await boxed.exec(aTask("ls /made; sleep 1000 & sleep 0"))), /\/made/);
 
   if (limits) {
@@ -220,7 +221,7 @@ test("where podman is not set up for the user, a task in an image runs in Apptai
   const pair = clusterOf(control, "pair");
   const task = {
     ...{ num_nodes: 2, setup: "touch /made" },
-    run: "ls /made; id -u; tool; echo has $CUDA_VISIBLE_DEVICES; ls ~/home/.outrigger; sleep 1000 & sleep 0",
+    run: "ls /made; id -u; tool; echo has $CUDA_VISIBLE_DEVICES; env | grep ^SLURM; ls ~/home/.outrigger; sleep 1000 & sleep 0",
     resources: { infra: "slurm", image_id: "docker:lab/busy:1", accelerators: "h100:2" },
     config: { hooks: [{ run: "ls /made > ~/home/saved", events: ["down"], timeout: 10 }] },
   };
@@ -234,6 +235,7 @@ test("where podman is not set up for the user, a task in an image runs in Apptai
   assert.equal(code, 0, text);
   for (const said of ["/made", "4001", "the tool of the image", "has 0,1", "slurm"])
     assert.equal(text.split(`) ${said}\n`).length, 3, `${said}: ${text}`);
+  assert.doesNotMatch(text, /SLURM/);
 
   await pair.down();
   await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);

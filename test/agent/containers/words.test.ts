@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Config } from "../../../agent/config.ts";
 import { isShared } from "../../../agent/containers/binds.ts";
+import { enterContainer } from "../../../agent/containers/enter.ts";
 import { gpuWords } from "../../../agent/containers/words.ts";
 import type { Engine } from "../../../common/containers.ts";
 
@@ -20,6 +22,17 @@ test("the accelerators of a node are passed as each program takes them", () => {
     gpuWords(engine("docker"), () => false),
     [],
   );
+});
+
+test("scripts in an image see the variables of Slurm that their task sets, and not those of the allocation", () => {
+  const baseEnv = { PATH: "/bin", SLURM_JOB_ID: "7", SLURM_CPUS_PER_TASK: "8" };
+  const config = { baseEnv, agentFolder: "/agent" } as unknown as Config;
+  const env = { ...baseEnv, SLURM_CPUS_PER_TASK: "2", A: "1" };
+  for (const name of ["podman", "apptainer"] as const) {
+    const container = { engine: engine(name), id: "c" };
+    const entered = enterContainer({ config }, container, { env, workdir: "/" });
+    assert.deepEqual(entered.env, { SLURM_CPUS_PER_TASK: "2", A: "1" });
+  }
 });
 
 test("what is mounted later is passed on from below a shared mount, and only from there", () => {
