@@ -16,6 +16,13 @@ import { inheritedVariables } from "../contract/variables.ts";
 const ofAllocation =
   /^SLURM_(CLUSTER_NAME|CONF|CPUS_ON_NODE|CPUS_PER_TASK|GPUS_ON_NODE|JOBID|JOB_\w+|MEM_PER_(CPU|GPU|NODE)|NNODES|NODEID|NODELIST|SUBMIT_\w+|TASKS_PER_NODE)$/;
 
+/**
+ * What scripts within an allocation see beside that. Steps share it: by default each waits for the one before.
+ */
+const slurmVariables = ({ SLURM_JOB_ID: id }: Env) => ({
+  ...(id && { SLURM_OVERLAP: "1" }),
+});
+
 const Seconds = z.coerce.number().min(0).max(86_400);
 
 /** Every setting of the agent. */
@@ -152,6 +159,7 @@ function baseEnv(home: string, env: Env) {
       env,
       Object.keys(env).filter((name) => ofAllocation.test(name)),
     ),
+    ...slurmVariables(env),
     TERM: "dumb",
     PYTHONUNBUFFERED: "1",
   };

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -30,12 +30,36 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
   await t.test("`srun` in its scripts runs a step on each node of the allocation", async () => {
     const script = `scontrol show hostnames "$SLURM_JOB_NODELIST" | xargs echo job $SLURM_JOB_ID on
 srun bash -c 'echo "$SLURMD_NODENAME has $CUDA_VISIBLE_DEVICES"'; env | grep -c ^SLURM_NTASKS=`;
-    const resources = { infra: "slurm", accelerators: "h100:2" };
+    const resources = { infra: "slurm", accelerators: "h100:1" };
     const { text } = await pair.follow(await pair.exec(JSON.stringify({ run: script, resources })));
     const said = text.match(/^.*(on n1 n2|n. has 0,1)$/gm)?.toSorted() ?? [];
     assert.match(text, /^0$/m);
     assert.match(`${said}`, /^job \d+ on n1 n2,n1 has 0,1,n2 has 0,1$/, text);
   });
+
+  await t.test(
+    "`srun` of two jobs run at once, and nothing of them is left on any node once they are cancelled",
+    async () => {
+      const steps = () => slurm.run("squeue", "--steps", "--noheader", "--format=%i");
+      const before = await steps();
+      const pidFile = (step: string, node: string) => join(control.home, `${step}-${node}`);
+      const calls = (step: string) =>
+        pair.exec(
+          aTask(
+            `exec srun bash -c 'echo $$ > ${pidFile(step, "$SLURMD_NODENAME")}; exec sleep 987'`,
+          ),
+        );
+      const jobs = [await calls("one"), await calls("two")];
+      const files = ["one", "two"].flatMap((step) => [pidFile(step, "n1"), pidFile(step, "n2")]);
+      const pids = await until(() => {
+        const found = files.map((file) => existsSync(file) && readFileSync(file, "utf8").trim());
+        return found.every(Boolean) ? found : undefined;
+      }, 30_000);
+      await pair.cancel(...jobs);
+      await until(() => pids.every((pid) => !existsSync(`/proc/${pid}`)) || undefined, 30_000);
+      await until(async () => (await steps()) === before || undefined, 30_000);
+    },
+  );
 
   await t.test("all of it is one job of Slurm, in which others run at once", async () => {
     const jobs = await slurm.run("squeue", "--noheader", "--format=%D");
