@@ -14,13 +14,15 @@ import { inheritedVariables } from "../contract/variables.ts";
  * started them. Source: sbatch(1), "output environment variables".
  */
 const ofAllocation =
-  /^SLURM_(CLUSTER_NAME|CONF|CPUS_ON_NODE|CPUS_PER_TASK|GPUS_ON_NODE|JOBID|JOB_\w+|MEM_PER_(CPU|GPU|NODE)|NNODES|NODEID|NODELIST|SUBMIT_\w+|TASKS_PER_NODE)$/;
+  /^SLURM_(CLUSTER_NAME|CONF|CPUS_ON_NODE|CPUS_PER_TASK|GPUS_ON_NODE|JOBID|JOB_\w+|MEM_PER_(CPU|GPU|NODE)|NNODES|NODEID|NODELIST|SUBMIT_\w+)$/;
 
 /**
- * What scripts within an allocation see beside that. Steps share it: by default each waits for the one before.
+ * What scripts within an allocation see beside that. Steps share it: by default each waits for the one before. Open MPI
+ * does not run without this count, and starts so many ranks on a node at most; only our own step has one task a node.
  */
-const slurmVariables = ({ SLURM_JOB_ID: id }: Env) => ({
+const slurmVariables = ({ SLURM_JOB_ID: id, SLURM_JOB_CPUS_PER_NODE: cpus }: Env) => ({
   ...(id && { SLURM_OVERLAP: "1" }),
+  ...(cpus && { SLURM_TASKS_PER_NODE: cpus }),
 });
 
 const Seconds = z.coerce.number().min(0).max(86_400);

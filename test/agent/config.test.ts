@@ -22,10 +22,11 @@ test("scripts see the proxies and certificates that their agent was given, and n
 test("scripts see what Slurm says of their allocation, and nothing of the step that their agent runs in", () => {
   const job = { SLURM_JOB_ID: "7", SLURM_JOB_CPUS_PER_NODE: "8(x2)" };
   const step = { SLURM_STEP_ID: "0", SLURM_NTASKS: "2", SLURM_PROCID: "1", SLURM_MEM_BIND: "none" };
-  const { baseEnv } = readConfig({ HOME: "/home/ann", ...job, ...step });
+  const ofAgent = { SLURM_TASKS_PER_NODE: "1(x2)" };
+  const { baseEnv } = readConfig({ HOME: "/home/ann", ...job, ...step, ...ofAgent });
 
   const seen = Object.entries(baseEnv).filter(([name]) => name.startsWith("SLURM_"));
-  const ours = { SLURM_OVERLAP: "1" };
+  const ours = { SLURM_OVERLAP: "1", SLURM_TASKS_PER_NODE: "8(x2)" };
   assert.deepEqual(Object.fromEntries(seen), { ...job, ...ours });
 });
 

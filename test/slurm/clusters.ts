@@ -29,11 +29,13 @@ test("a cluster of two Slurm nodes with GPUs, from its launch to its end", optio
 
   await t.test("`srun` in its scripts runs a step on each node of the allocation", async () => {
     const script = `scontrol show hostnames "$SLURM_JOB_NODELIST" | xargs echo job $SLURM_JOB_ID on
-srun bash -c 'echo "$SLURMD_NODENAME has $CUDA_VISIBLE_DEVICES"'; env | grep -c ^SLURM_NTASKS=`;
+srun bash -c 'echo "$SLURMD_NODENAME has $CUDA_VISIBLE_DEVICES"'; env | grep -c ^SLURM_NTASKS=
+echo $SLURM_TASKS_PER_NODE for $SLURM_JOB_CPUS_PER_NODE`;
     const resources = { infra: "slurm", accelerators: "h100:1" };
     const { text } = await pair.follow(await pair.exec(JSON.stringify({ run: script, resources })));
     const said = text.match(/^.*(on n1 n2|n. has 0,1)$/gm)?.toSorted() ?? [];
     assert.match(text, /^0$/m);
+    assert.match(text, /^(\d+\(x2\)) for \1$/m);
     assert.match(`${said}`, /^job \d+ on n1 n2,n1 has 0,1,n2 has 0,1$/, text);
   });
 
