@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Engine } from "../../common/containers.ts";
 import { isFolder } from "../../common/files.ts";
@@ -19,9 +19,9 @@ import { gpuWords, prepare } from "./words.ts";
  * in which each script is started by itself. No process of a container outlives its scripts.
  */
 
-/** Shell text that removes it. Scripts may have made folders that cannot be written to. */
-const removal = (sandbox: string): string => {
-  const all = ["", ".new", ".tmp"].map((end) => shellWord(sandbox + end)).join(" ");
+/** Shell text that removes folders. Images have some that cannot be written to, and scripts may make more. */
+const removal = (...folders: string[]): string => {
+  const all = folders.map(shellWord).join(" ");
   return `chmod -R u+rwX ${all} 2> /dev/null\nrm -rf ${all}\n`;
 };
 
@@ -84,7 +84,7 @@ async function build(
   const sandbox = sandboxOf(agent);
   const [fresh, temporary] = [`${sandbox}.new`, `${sandbox}.tmp`];
   const file = removalFile(agent);
-  writeFileSync(file, removal(sandbox), { mode: 0o600 });
+  writeFileSync(file, removal(sandbox, fresh, temporary), { mode: 0o600 });
   await promisify(execFile)("sh", [file]);
   readyFor.delete(agent);
   setLastSetup(agent.journal, null);
@@ -102,7 +102,8 @@ async function build(
     renameSync(fresh, sandbox);
     agent.log.info({ image, engine: engine.name }, "container made");
   } finally {
-    rmSync(temporary, { recursive: true, force: true });
+    // What is left is removed with the container.
+    await promisify(execFile)("sh", ["-c", removal(fresh, temporary)]).catch(() => {});
   }
 }
 

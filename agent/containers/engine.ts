@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pickSet } from "../../common/config.ts";
 import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
 import { AppError, type ErrorType, fail } from "../../common/errors.ts";
@@ -35,6 +36,8 @@ export const removalFile = ({ config }: Pick<Agent, "config">): string =>
 export const sandboxOf = ({ config }: Pick<Agent, "config">): string =>
   join(config.agentFolder, "container");
 
+const graceMs = 5_000;
+
 /** What a program is given besides its words. */
 export interface Asked {
   readonly input?: string;
@@ -49,10 +52,14 @@ export async function ask(
   words: readonly string[],
   { input = "", signal, heard = () => {} }: Asked = {},
 ): Promise<string> {
-  const child = spawn(file, words, { env, ...(signal && { signal }) });
+  signal?.throwIfAborted();
+  // It has a process group of its own.
+  const child = spawn(file, words, { env, detached: true });
   child.stdin.on("error", () => {}).end(input);
   const ended = once(child, "close");
   ended.catch(() => {});
+  const end = () => void endGroup(child.pid, ended);
+  signal?.addEventListener("abort", end);
   const said: Record<"stdout" | "stderr", string[]> = { stdout: [], stderr: [] };
   const read = (stream: "stdout" | "stderr") =>
     (async () => {
@@ -62,9 +69,25 @@ export async function ask(
       }
     })();
   await Promise.all([read("stdout"), read("stderr")]);
-  const [code] = await ended;
+  const [code] = await ended.finally(() => signal?.removeEventListener("abort", end));
+  signal?.throwIfAborted();
   if (code === 0) return said.stdout.join("\n").trim();
   throw errorOf(name, said.stderr.join("\n").trim() || `it exited with ${code}`);
+}
+
+/** Ends all processes of a group: what does not heed TERM is killed. */
+async function endGroup(group: number | undefined, ended: Promise<unknown>): Promise<void> {
+  if (group === undefined) return;
+  const tell = (name: "SIGTERM" | "SIGKILL") => {
+    try {
+      process.kill(-group, name);
+    } catch {
+      // It is gone, or runs as another user.
+    }
+  };
+  tell("SIGTERM");
+  await Promise.race([ended, sleep(graceMs, undefined, { ref: false })]).catch(() => {});
+  tell("SIGKILL");
 }
 
 /** What a node can do nothing about, by what these programs say of it. */

@@ -14,8 +14,12 @@ export function installApptainer(folder: string) {
   mkdirSync(folder, { recursive: true });
   cpSync(join(import.meta.dirname, "../fixtures/apptainer"), join(folder, "apptainer"));
   return {
-    /** Makes an image of an archive; one with a login or a proxy can be pulled with that alone. */
-    addImage(name: string, archive: string, more: { login?: string; proxy?: string } = {}): void {
+    /** Makes an image of an archive; one with a login or a proxy can be pulled with that alone, and an endless one never. */
+    addImage(
+      name: string,
+      archive: string,
+      more: { login?: string; proxy?: string; endless?: boolean } = {},
+    ): void {
       const at = join(folder, "apptainer-images", name);
       mkdirSync(dirname(at), { recursive: true });
       if (!existsSync(`${at}.tar`)) cpSync(archive, `${at}.tar`);

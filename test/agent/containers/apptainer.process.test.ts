@@ -41,6 +41,7 @@ async function startNode(): Promise<TestAgent> {
   for (const path of [home, programs]) chownSync(path, nobody, nobody);
   const proxy = "http://proxy:3128";
   lab.addImage("lab/far:1", archive, { proxy });
+  lab.addImage("lab/endless:1", archive, { endless: true });
   const env = {
     DOCKER_HOST: "unix:///nowhere",
     https_proxy: proxy,
@@ -165,6 +166,19 @@ touch ~/left; echo wrong >&2; exit 7`;
     await put("lab/busy:1");
     removeContainer(node.home);
     assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
+  });
+
+  test("a launch that is given up ends its pull, and leaves nothing of it", async () => {
+    const agentFolder = join(node.home, ".outrigger/agent");
+    const builders = () => findBearers(`TMPDIR=${join(agentFolder, "container.tmp")}`);
+    const order = { clusterId: "c0ffee", image: "lab/endless:1", login: null };
+    const { body } = await node.open("putContainer", order);
+    await until(() => builders().some(({ name }) => name === "sleep") || undefined);
+
+    body.destroy();
+
+    await until(() => !existsSync(join(agentFolder, "container.tmp")) || undefined);
+    assert.deepEqual(builders(), []);
   });
 
   test("an image is pulled through the proxy of jobs", async () => {
