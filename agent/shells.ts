@@ -41,10 +41,11 @@ export async function openShell(
     fail("ConflictError", `${shellsAtMost} shells are open on this node; close one of them`);
   const id = randomUUID();
   const begin = (container?: Container) => beginShell(agent, id, start, container);
+  const until = AbortSignal.any([gone, agent.stopping]);
   const settings = findSettings(agent);
-  const { child, end } = settings ? await openContainer(agent, settings, begin) : begin();
+  const { child, end } = settings ? await openContainer(agent, settings, begin, until) : begin();
   const output = new PassThrough().on("error", () => {});
-  void lead(child, output, AbortSignal.any([gone, agent.stopping]), end)
+  void lead(child, output, until, end)
     .catch((error: unknown) => output.destroy(error as Error))
     .finally(() => noteShell(agent, () => agent.shells.delete(id)));
   void feed(child, frames).catch(() => child.stdin?.destroy());

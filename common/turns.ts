@@ -30,15 +30,22 @@ export function openTurns(atOnce: number): Turns {
   };
 }
 
-/** Does work of a key once all that came before it for the same key has ended, whatever its end. */
-export function openTurnsByKey<Key>(): <T>(key: Key, work: () => Promise<T>) => Promise<T> {
+/**
+ * Does work of a key once all that came before it for the same key has ended, whatever its end, unless the signal aborts
+ * before.
+ */
+export function openTurnsByKey<Key>(): <T>(
+  key: Key,
+  work: () => Promise<T>,
+  signal?: AbortSignal,
+) => Promise<T> {
   const lines = new Map<Key, { readonly inTurn: Turns; length: number }>();
-  return async (key, work) => {
+  return async (key, work, signal) => {
     const line = lines.get(key) ?? { inTurn: openTurns(1), length: 0 };
     lines.set(key, line);
     line.length += 1;
     try {
-      return await line.inTurn(work);
+      return await line.inTurn(work, signal);
     } finally {
       line.length -= 1;
       if (line.length === 0) lines.delete(key);

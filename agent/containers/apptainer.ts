@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Engine } from "../../common/containers.ts";
+import { fail } from "../../common/errors.ts";
 import { isFolder } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { shellWord } from "../../common/shell-word.ts";
@@ -33,16 +34,17 @@ export async function openSandbox(
   agent: Agent,
   engine: Engine,
   settings: ContainerSettings,
+  signal: AbortSignal,
 ): Promise<readonly string[]> {
   const order = { ...settings, login: null };
-  if (!existsSync(sandboxOf(agent))) await build(agent, engine, order, { signal: agent.stopping });
+  if (!existsSync(sandboxOf(agent))) await build(agent, engine, order, { signal });
   const paths = await pathsOf(agent);
   const gpus = gpuWords(engine, existsSync);
   const binds = paths.flatMap((path) => ["--bind", path]);
   const options = [...binds, ...gpus, ...settings.runOptions];
   const words = JSON.stringify(options);
   if (readyFor.get(agent) === words) return options;
-  await makeReady(agent, engine, paths, options);
+  await makeReady(agent, engine, { paths, options, signal });
   readyFor.set(agent, words);
   return options;
 }
@@ -62,13 +64,20 @@ export async function renewSandbox(
   if (isThere && !isSame) refuse("its image is another one");
   if (!isSame) await build(agent, engine, order, asked);
   readyFor.delete(agent);
-  await openSandbox(agent, engine, order);
+  await openSandbox(agent, engine, order, asked.signal);
   return isSame
     ? `its container runs in ${engine.name}`
     : `its container was made by ${engine.name}`;
 }
 
-interface Renewal extends Pick<Asked, "heard" | "signal"> {
+/** What a build takes for hung. */
+const buildHours = 4;
+
+export interface Building extends Pick<Asked, "heard"> {
+  readonly signal: AbortSignal;
+}
+
+interface Renewal extends Building {
   /** What the container that there is was made of. */
   readonly before: ContainerSettings | undefined;
   refuse(why: string): void;
@@ -79,7 +88,7 @@ async function build(
   agent: Agent,
   engine: Engine,
   { image, login }: ContainerOrder,
-  asked: Asked,
+  asked: Building,
 ): Promise<void> {
   const sandbox = sandboxOf(agent);
   const [fresh, temporary] = [`${sandbox}.new`, `${sandbox}.tmp`];
@@ -98,7 +107,12 @@ async function build(
   mkdirSync(temporary, { mode: 0o700 });
   try {
     const words = ["build", "--sandbox", "--fix-perms", fresh, `docker://${image}`];
-    await ask({ ...fetching, env }, words, asked);
+    const limit = AbortSignal.timeout(buildHours * 3_600_000);
+    const signal = AbortSignal.any([asked.signal, limit]);
+    await ask({ ...fetching, env }, words, { ...asked, signal }).catch((error: unknown) => {
+      if (!limit.aborted) throw error;
+      fail("TimeoutError", `the image was not there within ${buildHours} hours`);
+    });
     renameSync(fresh, sandbox);
     agent.log.info({ image, engine: engine.name }, "container made");
   } finally {
@@ -126,11 +140,16 @@ for path; do
   esac || exit
 done`;
 
+interface Ready {
+  readonly paths: readonly string[];
+  readonly options: readonly string[];
+  readonly signal: AbortSignal;
+}
+
 async function makeReady(
   agent: Agent,
   engine: Engine,
-  paths: readonly string[],
-  options: readonly string[],
+  { paths, options, signal }: Ready,
 ): Promise<void> {
   const named = async (path: string) => ((await isFolder(path)) ? `${path}/` : path);
   const places = [
@@ -139,7 +158,7 @@ async function makeReady(
     ...(await Promise.all(paths.map(named))),
   ];
   const bare = [...sandboxWords, "--pwd", "/", sandboxOf(agent), "/bin/sh", "-c", makePlaces];
-  await ask(engine, [...bare, ...places]);
+  await ask(engine, [...bare, ...places], { signal });
   const env = agent.config.baseEnv;
   const { through, env: given } = enterContainer(
     agent,
@@ -148,5 +167,5 @@ async function makeReady(
   );
   const [file = "", ...words] = through;
   const asWhoever = `set -- "$(id -u)" "$(id -g)" "$USER"\n${prepare}`;
-  await ask({ ...engine, file, env: given }, [...words, "/bin/sh", "-c", asWhoever]);
+  await ask({ ...engine, file, env: given }, [...words, "/bin/sh", "-c", asWhoever], { signal });
 }

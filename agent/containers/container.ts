@@ -9,14 +9,14 @@ import { openTurnsByKey } from "../../common/turns.ts";
 import type { ContainerOrder, ContainerSettings } from "../../contract/containers-api.ts";
 import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
-import { openSandbox, renewSandbox } from "./apptainer.ts";
+import { type Building, openSandbox, renewSandbox } from "./apptainer.ts";
 import { bindsOf, lacksMounts } from "./binds.ts";
-import { type Asked, ask, type Container, engineOf, removalFile } from "./engine.ts";
+import { ask, type Container, engineOf, removalFile } from "./engine.ts";
 import { isInUse } from "./use.ts";
 import { firstProcess, gpuWords, prepare, removal } from "./words.ts";
 
 /** One that runs now, and its first process. */
-interface Running extends Container {
+export interface Running extends Container {
   readonly pid: number;
 }
 
@@ -44,19 +44,24 @@ export const openContainer = <T>(
   agent: Agent,
   settings: ContainerSettings,
   enter: (container: Running) => T,
+  signal: AbortSignal,
 ): Promise<T> =>
-  inTurn(agent, async () => {
-    const engine = engineOf(agent);
-    if (engine.name === "apptainer") {
-      const options = await openSandbox(agent, engine, settings);
-      return enter({ engine, id: nameOf(agent), pid: 0, options });
-    }
-    const found = await inspect(engine, nameOf(agent));
-    const id = found?.id ?? (await make(agent, engine, settings)).id;
-    const isAsFound = found !== undefined && !(await refresh(agent, engine, found));
-    const now = isAsFound ? found : await inspect(engine, id);
-    return enter({ engine, id, pid: 0, ...now });
-  });
+  inTurn(
+    agent,
+    async () => {
+      const engine = engineOf(agent);
+      if (engine.name === "apptainer") {
+        const options = await openSandbox(agent, engine, settings, signal);
+        return enter({ engine, id: nameOf(agent), pid: 0, options });
+      }
+      const found = await inspect(engine, nameOf(agent));
+      const id = found?.id ?? (await make(agent, engine, settings)).id;
+      const isAsFound = found !== undefined && !(await refresh(agent, engine, found));
+      const now = isAsFound ? found : await inspect(engine, id);
+      return enter({ engine, id, pid: 0, ...now });
+    },
+    signal,
+  );
 
 /**
  * Has the container run as it is to be now; answers what had to be done. `refuse` is called before one that runs
@@ -66,7 +71,7 @@ export const renewContainer = (
   agent: Agent,
   { login, ...settings }: ContainerOrder,
   refuse: (why: string) => void,
-  asked: Pick<Asked, "heard" | "signal">,
+  asked: Building,
 ): Promise<string> =>
   inTurn(agent, async () => {
     const engine = engineOf(agent);
@@ -104,10 +109,13 @@ const learnMs = 10_000;
 /** Why a container in which a script was lost does not run any more; undefined where it still does after a while. */
 export async function whyEnded(
   { engine, id }: Container,
+  signal: AbortSignal,
   patienceMs = learnMs,
 ): Promise<string | undefined> {
   if (engine.name === "apptainer") return undefined;
-  await ask(engine, ["wait", id], { signal: AbortSignal.timeout(patienceMs) }).catch(() => {});
+  const until = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
+  await ask(engine, ["wait", id], { signal: until }).catch(() => {});
+  signal.throwIfAborted();
   const found = await inspect(engine, id).catch((error: unknown) => toAppError(error).message);
   if (typeof found === "string") return `its container may have ended: ${found}`;
   if (found?.isRunning) return undefined;

@@ -5,7 +5,7 @@ import { countMemoryKills, memoryGroupsOf } from "../control-groups.ts";
 import { addedTo } from "../environment.ts";
 import { portVariables, wrapScript } from "../jobs/sidecar.ts";
 import { isBegun, type Outcome, runScript, type Script } from "../process.ts";
-import { findSettings, openContainer, whyEnded } from "./container.ts";
+import { findSettings, openContainer, type Running, whyEnded } from "./container.ts";
 import { type Container, engineOf } from "./engine.ts";
 import { enterContainer } from "./enter.ts";
 import { dropNote, noteContainer, readNote } from "./use.ts";
@@ -20,13 +20,13 @@ export async function runOnNode(agent: Agent, given: Given, signal: AbortSignal)
   const { sidecar, ...script } = given;
   const env = { ...script.env, ...(sidecar && portVariables(sidecar)) };
   const kept = addedTo(agent.config.baseEnv, env);
-  const container = await containerFor(agent, script).catch((error: unknown) => ({
+  const container = await containerFor(agent, script, signal).catch((error: unknown) => ({
     lost: `its container does not run: ${toAppError(error).message}`,
     begun: false,
   }));
-  if (container && "lost" in container) return container;
   // It may have been cancelled while its container was started.
   signal.throwIfAborted();
+  if (container && "lost" in container) return container;
   const plain = { env, through: [] };
   const inside =
     container === undefined ? plain : enterContainer(agent, container, { ...script, env });
@@ -38,7 +38,7 @@ export async function runOnNode(agent: Agent, given: Given, signal: AbortSignal)
     return outcome.code > signalled && isOutOfMemory(container)
       ? { ...outcome, why: "a process in its container was killed for lack of memory" }
       : outcome;
-  const lost = outcome.begun ? await whyEnded(container) : undefined;
+  const lost = outcome.begun ? await whyEnded(container, signal) : undefined;
   return lost === undefined ? outcome : { lost, begun: true };
 }
 
@@ -58,16 +58,18 @@ const isOutOfMemory = ({ memoryGroups, kills }: Entered): boolean =>
 async function containerFor(
   agent: Agent,
   script: Pick<Script, "folder" | "name">,
+  signal: AbortSignal,
 ): Promise<Entered | undefined> {
   const settings = findSettings(agent);
   if (settings === undefined) return undefined;
   const [id, kills, ...memoryGroups] = (isBegun(script) && readNote(script)) || [];
   if (id !== undefined) return { engine: engineOf(agent), id, kills: Number(kills), memoryGroups };
   dropNote(script);
-  return openContainer(agent, settings, (container) => {
+  const enter = (container: Running) => {
     const memoryGroups = memoryGroupsOf(container.pid);
     const kills = countMemoryKills(memoryGroups);
     noteContainer(script, container.id, kills, ...memoryGroups);
     return { ...container, kills, memoryGroups };
-  });
+  };
+  return openContainer(agent, settings, enter, signal);
 }

@@ -28,11 +28,11 @@ after(async () => {
 const started = { after: (end: () => Promise<void>) => void ends.unshift(end) };
 const programs = mkdtempSync(join(tmpdir(), "apptainer-"));
 started.after(async () => rmSync(programs, { recursive: true }));
+const lab = installApptainer(programs);
 const node = options.skip ? undefined : await startNode();
 
 /** A node of a user without rights, who has Apptainer alone. */
 async function startNode(): Promise<TestAgent> {
-  const lab = installApptainer(programs);
   const archive = makeRoot(programs);
   for (const name of ["lab/busy:1", "lab/other:1"]) lab.addImage(name, archive);
   lab.addImage("lab/private:1", archive, { login: "ana:pass word" });
@@ -165,6 +165,20 @@ touch ~/left; echo wrong >&2; exit 7`;
   test("a container that is gone is built again for the next job", async () => {
     await put("lab/busy:1");
     removeContainer(node.home);
+    assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
+  });
+
+  test("a job is cancelled while its container is built again", async () => {
+    await put("lab/busy:1");
+    removeContainer(node.home);
+    lab.addImage("lab/busy:1", "", { endless: true });
+    const { id } = await node.submit("true");
+    await until(() => existsSync(join(node.home, ".outrigger/agent/container.tmp")) || undefined);
+
+    const { status } = await node.call("cancelJob", { id, graceMs: 0 });
+
+    assert.equal(status, "CANCELLED");
+    lab.addImage("lab/busy:1", "");
     assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
   });
 

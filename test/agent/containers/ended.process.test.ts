@@ -26,7 +26,7 @@ touch ${asked}
 
 test("a container whose end is known late has ended", async (t) => {
   const { container, untilAsked, end } = standIn(t);
-  const why = whyEnded(container);
+  const why = whyEnded(container, new AbortController().signal);
   await untilAsked();
   end();
 
@@ -34,5 +34,16 @@ test("a container whose end is known late has ended", async (t) => {
 });
 
 test("a container that goes on has not ended, and nobody waits for that for long", async (t) => {
-  assert.equal(await whyEnded(standIn(t).container, 200), undefined);
+  assert.equal(await whyEnded(standIn(t).container, new AbortController().signal, 200), undefined);
+});
+
+test("a job that is cancelled does not wait for what became of its container", async (t) => {
+  const { container, untilAsked } = standIn(t);
+  const cancel = new AbortController();
+  const why = whyEnded(container, cancel.signal, 60_000);
+  await untilAsked();
+
+  cancel.abort();
+
+  await assert.rejects(why, { name: "AbortError" });
 });
