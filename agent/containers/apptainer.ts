@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { promisify } from "node:util";
 import type { Engine } from "../../common/containers.ts";
 import { fail } from "../../common/errors.ts";
-import { isFolder } from "../../common/files.ts";
+import { isFolder, unlessMissing } from "../../common/files.ts";
 import { product } from "../../common/product.ts";
 import { shellWord } from "../../common/shell-word.ts";
 import { systemUser } from "../../common/system-user.ts";
@@ -29,7 +29,16 @@ const removal = (...folders: string[]): string => {
 /** The paths that a container was last made ready for. */
 const readyFor = new WeakMap<Agent, string>();
 
-/** What `exec` is given for a container that has everything of its node; builds one that is gone. */
+/** What the image of the container is written in, beside it: launches that are refused leave one of another image. */
+const imageFileOf = (agent: Agent): string => `${sandboxOf(agent)}.image`;
+
+/** Of which image the container is; undefined where there is none. */
+const imageOf = (agent: Agent): string | undefined =>
+  existsSync(sandboxOf(agent))
+    ? unlessMissing(() => readFileSync(imageFileOf(agent), "utf8"))
+    : undefined;
+
+/** What `exec` is given for a container that has everything of its node; builds one that is gone, or of another image. */
 export async function openSandbox(
   agent: Agent,
   engine: Engine,
@@ -37,7 +46,7 @@ export async function openSandbox(
   signal: AbortSignal,
 ): Promise<readonly string[]> {
   const order = { ...settings, login: null };
-  if (!existsSync(sandboxOf(agent))) await build(agent, engine, order, { signal });
+  if (imageOf(agent) !== settings.image) await build(agent, engine, order, { signal });
   const paths = await pathsOf(agent);
   const gpus = gpuWords(engine, existsSync);
   const binds = paths.flatMap((path) => ["--bind", path]);
@@ -57,10 +66,10 @@ export async function renewSandbox(
   agent: Agent,
   engine: Engine,
   order: ContainerOrder,
-  { before, refuse, ...asked }: Renewal,
+  { refuse, ...asked }: Renewal,
 ): Promise<string> {
   const isThere = existsSync(sandboxOf(agent));
-  const isSame = isThere && before?.image === order.image;
+  const isSame = imageOf(agent) === order.image;
   if (isThere && !isSame) refuse("its image is another one");
   if (!isSame) await build(agent, engine, order, asked);
   readyFor.delete(agent);
@@ -78,8 +87,6 @@ export interface Building extends Pick<Asked, "heard"> {
 }
 
 interface Renewal extends Building {
-  /** What the container that there is was made of. */
-  readonly before: ContainerSettings | undefined;
   refuse(why: string): void;
 }
 
@@ -93,7 +100,7 @@ async function build(
   const sandbox = sandboxOf(agent);
   const [fresh, temporary] = [`${sandbox}.new`, `${sandbox}.tmp`];
   const file = removalFile(agent);
-  writeFileSync(file, removal(sandbox, fresh, temporary), { mode: 0o600 });
+  writeFileSync(file, removal(sandbox, fresh, temporary, imageFileOf(agent)), { mode: 0o600 });
   await promisify(execFile)("sh", [file]);
   readyFor.delete(agent);
   setLastSetup(agent.journal, null);
@@ -113,6 +120,7 @@ async function build(
       if (!limit.aborted) throw error;
       fail("TimeoutError", `the image was not there within ${buildHours} hours`);
     });
+    writeFileSync(imageFileOf(agent), image, { mode: 0o600 });
     renameSync(fresh, sandbox);
     agent.log.info({ image, engine: engine.name }, "container made");
   } finally {

@@ -33,7 +33,7 @@ export const findSettings = (agent: Pick<Agent, "config">): ContainerSettings | 
   return text === undefined ? undefined : JSON.parse(text);
 };
 
-export const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
+const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
   writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
 
 /**
@@ -42,7 +42,7 @@ export const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
  */
 export const openContainer = <T>(
   agent: Agent,
-  settings: ContainerSettings,
+  given: ContainerSettings,
   enter: (container: Running) => T,
   signal: AbortSignal,
 ): Promise<T> =>
@@ -50,6 +50,8 @@ export const openContainer = <T>(
     agent,
     async () => {
       const engine = engineOf(agent);
+      // A launch may have had its turn meanwhile.
+      const settings = findSettings(agent) ?? given;
       if (engine.name === "apptainer") {
         const options = await openSandbox(agent, engine, settings, signal);
         return enter({ engine, id: nameOf(agent), pid: 0, options });
@@ -69,28 +71,44 @@ export const openContainer = <T>(
  */
 export const renewContainer = (
   agent: Agent,
-  { login, ...settings }: ContainerOrder,
+  order: ContainerOrder,
   refuse: (why: string) => void,
   asked: Building,
 ): Promise<string> =>
-  inTurn(agent, async () => {
-    const engine = engineOf(agent);
-    const before = findSettings(agent);
-    if (engine.name === "apptainer")
-      return renewSandbox(agent, engine, { ...settings, login }, { ...asked, before, refuse });
-    const found = await inspect(engine, nameOf(agent));
-    const spec = specOf(await wordsOf(agent, engine, settings));
-    if (found?.spec === spec) {
-      await refresh(agent, engine, found);
-      return `its container runs in ${engine.name}`;
-    }
-    if (found !== undefined) {
-      refuse("its image, options, file mounts or volumes are other ones");
-      await ask(engine, ["rm", "-f", found.id]);
-    }
-    await make(agent, engine, settings);
-    return `its container was started by ${engine.name}`;
-  });
+  inTurn(
+    agent,
+    async () => {
+      const engine = engineOf(agent);
+      const { login: _, ...settings } = order;
+      const done =
+        engine.name === "apptainer"
+          ? await renewSandbox(agent, engine, order, { ...asked, refuse })
+          : await renew(agent, engine, settings, refuse);
+      saveSettings(agent, settings);
+      return done;
+    },
+    asked.signal,
+  );
+
+async function renew(
+  agent: Agent,
+  engine: Engine,
+  settings: ContainerSettings,
+  refuse: (why: string) => void,
+): Promise<string> {
+  const found = await inspect(engine, nameOf(agent));
+  const spec = specOf(await wordsOf(agent, engine, settings));
+  if (found?.spec === spec) {
+    await refresh(agent, engine, found);
+    return `its container runs in ${engine.name}`;
+  }
+  if (found !== undefined) {
+    refuse("its image, options, file mounts or volumes are other ones");
+    await ask(engine, ["rm", "-f", found.id]);
+  }
+  await make(agent, engine, settings);
+  return `its container was started by ${engine.name}`;
+}
 
 /**
  * Starts a container unless it runs, and starts it again where it does not see a bucket that was mounted since; false

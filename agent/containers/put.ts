@@ -7,7 +7,7 @@ import type { ContainerNews, ContainerOrder } from "../../contract/containers-ap
 import type { Agent } from "../context.ts";
 import { activeJobs, countActivity } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
-import { renewContainer, saveSettings } from "./container.ts";
+import { renewContainer } from "./container.ts";
 import { ask, engineOf, toFetch } from "./engine.ts";
 
 const newsEveryMs = 1_000;
@@ -47,8 +47,7 @@ async function put(
   signal: AbortSignal,
 ): Promise<string> {
   const engine = engineOf(agent);
-  const { login, ...settings } = order;
-  const { image } = settings;
+  const { image } = order;
   const refuse = (why: string) => {
     const [job] = activeJobs(agent);
     if (job === undefined) return;
@@ -60,7 +59,6 @@ async function put(
   if (engine.name !== "apptainer" && !(await hasImage(engine, image)))
     await pull(agent, toFetch(agent, engine), order, tell, signal);
   const done = await renewContainer(agent, order, refuse, { heard: tell, signal });
-  saveSettings(agent, settings);
   return `${image} is there, and ${done}`;
 }
 

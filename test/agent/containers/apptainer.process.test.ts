@@ -168,6 +168,12 @@ touch ~/left; echo wrong >&2; exit 7`;
     assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
   });
 
+  test("jobs stay in their image after a launch with another one was refused", async () => {
+    await put("lab/busy:1");
+    assert.match(await put("lab/static:1", { runOptions: ["--shm-size=8g"] }), /ValueError/);
+    assert.equal((await outcomeOf(node, "tool; ls /bin/bash")).exitCode, 0);
+  });
+
   test("a job is cancelled while its container is built again", async () => {
     await put("lab/busy:1");
     removeContainer(node.home);
@@ -208,7 +214,7 @@ touch ~/left; echo wrong >&2; exit 7`;
     assert.match(await put("lab/private:1", right), /"done"/);
     const folder = join(node.home, ".outrigger/agent");
     const left = readdirSync(folder).filter((name) => name.startsWith("container"));
-    assert.deepEqual(left, ["container", "container.json"]);
+    assert.deepEqual(left, ["container", "container.image", "container.json"]);
 
     const refused = await put("lab/private:1", { runOptions: ["--shm-size=8g"] });
     assert.match(refused, /ValueError.*run_options.*unknown flag: --shm-size/);
