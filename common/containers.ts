@@ -27,14 +27,17 @@ type Env = Readonly<Record<string, string | undefined>>;
 
 /**
  * What runs containers on this machine: docker where this user may use its daemon, or else podman or Apptainer, which
- * need none. Undefined where there is none of them. Podman needs ids for the user in `idsFile`.
+ * need none. Undefined where there is none of them, or not the one that is asked for. Podman needs ids for the user in
+ * `idsFile`.
  */
 export function findEngine(
   env: Env,
   path: string,
+  asked?: Engine["name"],
   user = systemUser(),
   idsFile = "/etc/subuid",
 ): Engine | undefined {
+  const isFor = (name: Engine["name"]) => asked === undefined || asked === name;
   const runtime = env["XDG_RUNTIME_DIR"] ?? `/run/user/${user.uid}`;
   const own = `unix://${runtime}/docker.sock`;
   const sockets = ["unix:///var/run/docker.sock", own];
@@ -43,19 +46,23 @@ export function findEngine(
   const podman = findProgram(path, "podman");
   // Images belong to the user, and not to a node that has a home of its own.
   const given = { ...pickSet(env, engineVariables), HOME: user.home, PATH: path };
-  if (docker !== undefined && host !== undefined)
+  if (isFor("docker") && docker !== undefined && host !== undefined)
     return {
       ...{ name: "docker", file: docker, env: { ...given, DOCKER_HOST: host } },
       ...(host === own && { isRootlessDocker: true }),
     };
   const apptainer = findProgram(path, "apptainer") ?? findProgram(path, "singularity");
-  if (podman !== undefined && (apptainer === undefined || isPodmanReady(path, user, idsFile)))
+  const isReady =
+    asked === "podman" || apptainer === undefined || isPodmanReady(env, path, user, idsFile);
+  if (isFor("podman") && podman !== undefined && isReady)
     return { name: "podman", file: podman, env: given };
-  return apptainer === undefined ? undefined : { name: "apptainer", file: apptainer, env: given };
+  if (!isFor("apptainer") || apptainer === undefined) return undefined;
+  return { name: "apptainer", file: apptainer, env: given };
 }
 
 /** Whether podman can run the images of others: for users, it needs ids and, within allocations of Slurm, crun. */
 function isPodmanReady(
+  env: Env,
   path: string,
   { uid, name }: ReturnType<typeof systemUser>,
   idsFile: string,
@@ -65,7 +72,8 @@ function isPodmanReady(
   const isListed = ids
     .split("\n")
     .some((line) => [name, `${uid}`].includes(line.split(":")[0] ?? ""));
-  return isListed && findProgram(path, "crun") !== undefined;
+  const isInSlurm = env["SLURM_JOB_ID"] !== undefined;
+  return isListed && (!isInSlurm || findProgram(path, "crun") !== undefined);
 }
 
 /** What a machine has to run containers with. */

@@ -1,9 +1,9 @@
+import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, writeFileSync } from "node:fs";
+import { promisify } from "node:util";
 import type { Engine } from "../../common/containers.ts";
-import { toAppError } from "../../common/errors.ts";
-import { unlessMissing } from "../../common/files.ts";
+import { fail, toAppError } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import type { ContainerOrder, ContainerSettings } from "../../contract/containers-api.ts";
@@ -11,7 +11,15 @@ import type { Agent } from "../context.ts";
 import { setLastSetup } from "../jobs/last-setup.ts";
 import { type Building, openSandbox, renewSandbox } from "./apptainer.ts";
 import { bindsOf, lacksMounts } from "./binds.ts";
-import { ask, type Container, engineOf, removalFile } from "./engine.ts";
+import {
+  anyEngineOf,
+  ask,
+  type Container,
+  engineOf,
+  findSettings,
+  removalFile,
+  saveSettings,
+} from "./engine.ts";
 import { isInUse } from "./use.ts";
 import { firstProcess, gpuWords, prepare, removal } from "./words.ts";
 
@@ -20,21 +28,10 @@ export interface Running extends Container {
   readonly pid: number;
 }
 
-/** Beside the journal, so that a corrupt one does not have scripts run outside. */
-const settingsFile = ({ config }: Pick<Agent, "config">): string =>
-  join(config.agentFolder, "container.json");
+const removalMs = 60_000;
 const specLabel = `${product.word}.spec`;
 /** One at a time: two would make it twice. */
 const inTurn = openTurnsByKey<Agent>();
-
-/** What scripts of this node run in; undefined where they run on the node itself. */
-export const findSettings = (agent: Pick<Agent, "config">): ContainerSettings | undefined => {
-  const text = unlessMissing(() => readFileSync(settingsFile(agent), "utf8"));
-  return text === undefined ? undefined : JSON.parse(text);
-};
-
-const saveSettings = (agent: Agent, settings: ContainerSettings): void =>
-  writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
 
 /**
  * Has the container run as it is, or makes it anew where it is gone. Answers what `enter` does, which
@@ -78,17 +75,28 @@ export const renewContainer = (
   inTurn(
     agent,
     async () => {
-      const engine = engineOf(agent);
+      const engine = anyEngineOf(agent);
+      await leaveOther(agent, engine, refuse);
       const { login: _, ...settings } = order;
       const done =
         engine.name === "apptainer"
           ? await renewSandbox(agent, engine, order, { ...asked, refuse })
           : await renew(agent, engine, settings, refuse);
-      saveSettings(agent, settings);
+      saveSettings(agent, { ...settings, engine: engine.name });
       return done;
     },
     asked.signal,
   );
+
+/** Removes the container of a program that cannot be used any more. */
+async function leaveOther(agent: Agent, { name }: Engine, refuse: (why: string) => void) {
+  const kept = findSettings(agent)?.engine ?? name;
+  if (kept === name) return;
+  refuse(`it is in ${kept}, which cannot be used any more`);
+  await promisify(execFile)("sh", [removalFile(agent)], { timeout: removalMs }).catch(() =>
+    fail("CloudError", `the container cannot be removed, as ${kept} does not answer; start it`),
+  );
+}
 
 async function renew(
   agent: Agent,

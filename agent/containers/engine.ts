@@ -1,18 +1,49 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pickSet } from "../../common/config.ts";
 import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
 import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import { unlessMissing } from "../../common/files.ts";
+import type { ContainerSettings } from "../../contract/containers-api.ts";
 import { inheritedVariables } from "../../contract/variables.ts";
 import type { Agent } from "../context.ts";
 
-/** What runs containers on this node; throws `NotSupportedError`. */
-export const engineOf = ({ config }: Pick<Agent, "config">): Engine =>
-  findEngine(config.engineEnv, config.baseEnv["PATH"] ?? "") ??
-  fail("NotSupportedError", `this node has no containers: ${howToRunContainers}`);
+type Configured = Pick<Agent, "config">;
+
+/** What scripts of a node run in, and which program has it. */
+export interface KeptSettings extends ContainerSettings {
+  readonly engine: Engine["name"];
+}
+
+/** Beside the journal, so that a corrupt one does not have scripts run outside. */
+const settingsFile = ({ config }: Configured): string => join(config.agentFolder, "container.json");
+
+/** What scripts of this node run in; undefined where they run on the node itself. */
+export const findSettings = (agent: Configured): KeptSettings | undefined => {
+  const text = unlessMissing(() => readFileSync(settingsFile(agent), "utf8"));
+  return text === undefined ? undefined : JSON.parse(text);
+};
+
+export const saveSettings = (agent: Configured, settings: KeptSettings): void =>
+  writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
+
+/** What has the container of this node; throws `NotSupportedError` where that cannot be used. */
+export function engineOf(agent: Configured): Engine {
+  const kept = findSettings(agent)?.engine;
+  const where = kept === undefined ? "this node has no containers" : `its container is in ${kept}`;
+  return find(agent, kept) ?? fail("NotSupportedError", `${where}: ${howToRunContainers}`);
+}
+
+/** The same, or another one where that cannot be used any more. */
+export const anyEngineOf = (agent: Configured): Engine =>
+  find(agent, findSettings(agent)?.engine) ?? find(agent, undefined) ?? engineOf(agent);
+
+const find = ({ config }: Configured, asked: Engine["name"] | undefined): Engine | undefined =>
+  findEngine({ ...config.baseEnv, ...config.engineEnv }, config.baseEnv["PATH"] ?? "", asked);
 
 /** The same for what gets images, which goes the way of jobs: through their proxy, with their certificates. */
 export const toFetch = ({ config }: Pick<Agent, "config">, engine: Engine): Engine => ({

@@ -8,7 +8,7 @@ import type { Agent } from "../context.ts";
 import { activeJobs, countActivity } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { renewContainer } from "./container.ts";
-import { ask, engineOf, toFetch } from "./engine.ts";
+import { anyEngineOf, ask, toFetch } from "./engine.ts";
 
 const newsEveryMs = 1_000;
 
@@ -46,7 +46,7 @@ async function put(
   tell: (line: string) => void,
   signal: AbortSignal,
 ): Promise<string> {
-  const engine = engineOf(agent);
+  const engine = anyEngineOf(agent);
   const { image } = order;
   const refuse = (why: string) => {
     const [job] = activeJobs(agent);

@@ -5,8 +5,8 @@ import { countMemoryKills, memoryGroupsOf } from "../control-groups.ts";
 import { addedTo } from "../environment.ts";
 import { portVariables, wrapScript } from "../jobs/sidecar.ts";
 import { isBegun, type Outcome, runScript, type Script } from "../process.ts";
-import { findSettings, openContainer, type Running, whyEnded } from "./container.ts";
-import { type Container, engineOf } from "./engine.ts";
+import { openContainer, type Running, whyEnded } from "./container.ts";
+import { anyEngineOf, type Container, findSettings } from "./engine.ts";
 import { enterContainer } from "./enter.ts";
 import { dropNote, noteContainer, readNote } from "./use.ts";
 
@@ -63,7 +63,8 @@ async function containerFor(
   const settings = findSettings(agent);
   if (settings === undefined) return undefined;
   const [id, kills, ...memoryGroups] = (isBegun(script) && readNote(script)) || [];
-  if (id !== undefined) return { engine: engineOf(agent), id, kills: Number(kills), memoryGroups };
+  if (id !== undefined)
+    return { engine: anyEngineOf(agent), id, kills: Number(kills), memoryGroups };
   dropNote(script);
   const enter = (container: Running) => {
     const memoryGroups = memoryGroupsOf(container.pid);

@@ -24,7 +24,7 @@ test("docker is taken where its daemon can be used, then podman that is set up, 
   install("singularity");
   assert.equal(findEngine(nobody, folder)?.name, "apptainer");
   for (const name of ["podman", "crun"]) install(name);
-  const found = (one = user) => findEngine(nobody, folder, one, idsFile)?.name;
+  const found = (one = user) => findEngine(nobody, folder, undefined, one, idsFile)?.name;
   assert.deepEqual([found(), found({ ...user, uid: 0 })], ["apptainer", "podman"]);
   for (const [ids, engine] of [
     ["bob:100000:65536\n", "apptainer"],
@@ -34,7 +34,10 @@ test("docker is taken where its daemon can be used, then podman that is set up, 
     writeFileSync(idsFile, ids);
     assert.equal(found(), engine, ids);
   }
+  assert.equal(findEngine(nobody, folder, "apptainer")?.name, "apptainer");
+  assert.equal(findEngine(nobody, folder, "docker"), undefined);
   writeFileSync(join(folder, "docker.sock"), "");
+  assert.equal(findEngine({ DOCKER_HOST: socket }, folder, "podman")?.name, "podman");
   const { name, env } = findEngine({ DOCKER_HOST: socket, SECRET: "s" }, folder) ?? {};
   assert.deepEqual([name, env?.["DOCKER_HOST"], env?.["SECRET"]], ["docker", socket, undefined]);
   const isRootless = (runtime: string) =>

@@ -168,6 +168,22 @@ touch ~/left; echo wrong >&2; exit 7`;
     assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
   });
 
+  test("a launch removes the container from the program that had it before", async () => {
+    const folder = join(node.home, ".outrigger/agent");
+    const kept = { clusterId: "c0ffee", image: "lab/busy:1", runOptions: [], engine: "docker" };
+    writeFileSync(join(folder, "container.json"), JSON.stringify(kept));
+    const removed = join(node.home, "removed");
+    writeFileSync(join(folder, "remove-container"), `[ -e ~/up ] && touch ${removed}`);
+    assert.equal((await outcomeOf(node, "tool")).said, "");
+    assert.match(await put("lab/busy:1"), /CloudError.*docker does not answer/);
+    writeFileSync(join(node.home, "up"), "");
+
+    assert.match(await put("lab/busy:1"), /"done"/);
+
+    assert.ok(existsSync(removed));
+    assert.equal((await outcomeOf(node, "tool")).said, "the tool of the image\n");
+  });
+
   test("jobs stay in their image after a launch with another one was refused", async () => {
     await put("lab/busy:1");
     assert.match(await put("lab/static:1", { runOptions: ["--shm-size=8g"] }), /ValueError/);
