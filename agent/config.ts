@@ -104,7 +104,7 @@ export interface Config extends Pick<Settings, "logLevel" | "onTerm" | "notices"
   readonly workdirLink: string;
   /** What every script sees before the task's own variables. */
   readonly baseEnv: Readonly<Record<string, string>>;
-  /** What docker and podman are to be told; no script sees it. */
+  /** Variables of docker, podman and Apptainer; no script sees them. */
   readonly engineEnv: Readonly<Record<string, string>>;
   /** Options of every container. */
   readonly containerOptions: readonly string[];

@@ -88,7 +88,7 @@ export const canContain = (
   !container || (engine != null && !((reached || nodes > 1) && engine === "rootless docker"));
 
 export const howToRunContainers =
-  "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`)";
+  "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`, `apptainer version`)";
 
 export const whyUnreached =
   "neither users nor other nodes reach ports in a rootless docker, which has a network of its own; stop it (`systemctl --user disable --now docker`) and use podman, or use a docker daemon that root runs";

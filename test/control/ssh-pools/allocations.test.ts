@@ -71,7 +71,7 @@ test("free hosts without docker and podman are told of to tasks that name an ima
 
   const lacking = (names: string, place = "ssh/lab") =>
     `${place}: free hosts without docker, podman or Apptainer for their user: ${names}; ` +
-    "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`); then run `outrigger ssh up`";
+    "install docker, podman or Apptainer there, and let this user use it (`docker version`, `podman version`, `apptainer version`); then run `outrigger ssh up`";
   assert.deepEqual(await book.listShortages({ ...need, infra: "ssh/lab/b" }), [
     lacking("b", "ssh/lab/b"),
   ]);
