@@ -40,5 +40,6 @@ test("jobs are chosen among more than one read takes in", async (t) => {
   assert.deepEqual((await choose(sorted)).ids, [1_001, 1_002, 1_003]);
   assert.deepEqual((await choose({ ...sorted, page: 667 })).ids, [3_999, 4_000, 5_001]);
   assert.deepEqual((await choose({ ...sorted, sort_order: "desc" })).ids, [6_000, 5_999, 5_998]);
-  assert.deepEqual(await choose({ user_match: "nobody" }), { ids: [], total: 0, counts: {} });
+  for (const nobodys of [{ user_match: "nobody" }, { name_match: "o_d" }, { name_match: "%" }])
+    assert.deepEqual(await choose(nobodys), { ids: [], total: 0, counts: {} });
 });

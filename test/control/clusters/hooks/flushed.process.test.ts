@@ -18,5 +18,5 @@ test("the copy of a hook log is whole once it, its state and their folders are o
   inOrder(flushed("/hooks"), flushed(root), flushed("/stop.log"), saved);
   inOrder(flushed("/stop.log"), saved, flushed("/hooks/l1"), said("finished"));
   // The name of the draft ends in a random id.
-  inOrder(at("/stop.log."), saved);
+  inOrder(at("/stop.json."), saved);
 });
