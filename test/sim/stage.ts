@@ -46,10 +46,10 @@ export interface Stage {
 }
 
 const waitsEveryMs = 5_000;
-/** What may have steps of control fail, or end late. */
+/** What may have steps of control fail, or end late, as those that wait for a machine which is away. */
 const troubles: readonly Step["do"][] = [
   ...(["crash", "restart", "trouble", "fill disk", "freeze", "overtake", "step clock"] as const),
-  ...(["slow node", "silence", "preempt"] as const),
+  ...(["slow node", "silence", "preempt", "reboot", "kill agent", "cut off", "isolate"] as const),
 ];
 const isTroubled = ({ do: what }: Step): boolean => troubles.includes(what);
 

@@ -99,8 +99,8 @@ function isTrue(of: Waiting, words: string): boolean {
   return row?.[1](of, row[0].exec(words)?.[1]) ?? false;
 }
 
-/** How long it may take until a task says what it waits for: what has failed is tried again within a minute. */
-export const waitBoundsMs = { usual: 20_000, troubled: 60_000 };
+/** How long it may take until a task says what it waits for: what has failed is tried again after a minute at most. */
+export const waitBoundsMs = { usual: 20_000, troubled: 75_000 };
 
 /** Opens them on the database of control; `attemptOf` says what its node knows of the present attempt at a task. */
 export function openWaitChecks(
