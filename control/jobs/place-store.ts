@@ -19,20 +19,24 @@ const selectBegun = statement((db: Queries) =>
     .where("begun_at", "is not", null),
 );
 
-/** How many tasks have begun and are not over. */
-export async function countBegunTasks(db: Queries): Promise<number> {
-  const [row] = await selectBegunTasks(db, {});
-  return row?.tasks ?? 0;
+/** What counts the tasks that have an instant. */
+function countingOf(instant: "begun_at" | "launching_at"): (db: Queries) => Promise<number> {
+  const select = statement((db: Queries) =>
+    db
+      .selectFrom("job_tasks")
+      .select(({ fn }) => fn.countAll<number>().as("tasks"))
+      .where(instant, "is not", null),
+  );
+  return async (db) => (await select(db, {}))[0]?.tasks ?? 0;
 }
 
-const selectBegunTasks = statement((db: Queries) =>
-  db
-    .selectFrom("job_tasks")
-    .select(({ fn }) => fn.countAll<number>().as("tasks"))
-    .where("begun_at", "is not", null),
-);
+/** How many tasks have begun and are not over. */
+export const countBegunTasks = countingOf("begun_at");
 
-/** Whether a job has one of them. */
+/** How many tasks are being launched. */
+export const countLaunching = countingOf("launching_at");
+
+/** Whether a task of a job has begun and is not over. */
 export async function hasBegun(db: Queries, jobId: number): Promise<boolean> {
   const begun = await selectBegunOf(db, { jobId, most: 1 });
   return begun.length > 0;
@@ -58,19 +62,6 @@ export async function freeOthers(db: Connection, jobId: number): Promise<string[
     .execute();
   return freed.map(({ id }) => id);
 }
-
-/** How many tasks are being launched. */
-export async function countLaunching(db: Queries): Promise<number> {
-  const [row] = await selectLaunching(db, {});
-  return row?.tasks ?? 0;
-}
-
-const selectLaunching = statement((db: Queries) =>
-  db
-    .selectFrom("job_tasks")
-    .select(({ fn }) => fn.countAll<number>().as("tasks"))
-    .where("launching_at", "is not", null),
-);
 
 /** Where the tasks of a job stand in the queues: the highest priority first, then the oldest. */
 export const rankOf = ({ priority }: Pick<ManagedJob, "priority">): number => -priority;

@@ -221,7 +221,7 @@ touch ~/left; echo wrong >&2; exit 7`;
     assert.match(await put("lab/far:1"), /"done"/);
   });
 
-  test("what cannot be had is refused with what to do, and a login is used for the pull alone", async () => {
+  test("an image that cannot be pulled is refused with what to do; a login is used for the pull alone", async () => {
     assert.match(await put("no/such:1"), /NotFoundError.*check its name and tag/);
     assert.match(await put("lab/private:1"), /PermissionDeniedError.*DOCKER_USERNAME/);
     const login = { server: "registry", user: "ana", password: "wrong" };
