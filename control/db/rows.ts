@@ -6,6 +6,7 @@ import {
   type Updateable,
 } from "kysely";
 import type { Seal } from "../../common/seal.ts";
+import { blankOf } from "./blank.ts";
 import type { ColumnOf } from "./columns.ts";
 import type { Connection, Queries } from "./open.ts";
 import { type Fields, statement } from "./statement.ts";
@@ -112,13 +113,10 @@ export const rowsOf =
         if (value !== undefined) Object.assign(row, storedAs.get(name)?.write(value as never));
       return row;
     }
-    // Fields that are added one by one would make each item a slow one.
-    const empty = JSON.parse(
-      JSON.stringify(Object.fromEntries(fields.map(([name]) => [name, null]))),
-    );
+    const blank = blankOf(fields.map(([name]) => name));
     /** Fields whose columns were not read are undefined. */
     function toItem(row: object): Item {
-      const item: Record<string, unknown> = { ...empty };
+      const item = { ...blank };
       for (const [name, { read }] of fields) item[name] = read(row as Columns);
       return item as Item;
     }
