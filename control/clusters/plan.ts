@@ -61,17 +61,22 @@ export const plans: Record<Wanted, Plan> = {
   STOPPED: (cluster, nodes, open, at) => {
     const stop = stopOf(nodes);
     return (
-      departure(cluster, nodes, open, at) ??
+      departure(cluster, nodes, open, at, stop) ??
       (stop.length > 0 ? stop : moveTo(cluster, "STOPPED", cluster.wantedBecause))
     );
   },
-  GONE: (cluster, nodes, open, at) =>
-    departure(cluster, nodes, open, at) ??
-    endOfStop(cluster, nodes, open) ??
-    (nodes.length > 0
-      ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))]
-      : moveTo(cluster, "GONE", cluster.wantedBecause)),
+  GONE: (cluster, nodes, open, at) => {
+    const end = destructionOf(nodes);
+    return (
+      departure(cluster, nodes, open, at, end) ??
+      endOfStop(cluster, nodes, open) ??
+      (end.length > 0 ? end : moveTo(cluster, "GONE", cluster.wantedBecause))
+    );
+  },
 };
+
+const destructionOf = (nodes: readonly Observed[]): Step[] =>
+  nodes.length > 0 ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))] : [];
 
 function awaitMachines(pending: Observed[]): Step {
   const [{ rank, reason } = { rank: 0, reason: undefined }] = pending;
@@ -81,9 +86,7 @@ function awaitMachines(pending: Observed[]): Step {
 
 /** Nothing stays at an offer that was refused. */
 const leaveOffer = (nodes: Observed[]): Step[] =>
-  nodes.length > 0
-    ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))]
-    : [[{ do: "failOver" }]];
+  nodes.length > 0 ? destructionOf(nodes) : [[{ do: "failOver" }]];
 
 /** A look at what nodes need that are all there. */
 type Look = (nodes: Observed[], open: readonly StoredLifecycle[], cluster: Cluster) => Step[];

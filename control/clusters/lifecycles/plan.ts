@@ -14,21 +14,24 @@ import {
 import { type Cluster, eventOf } from "../schema.ts";
 import type { StoredLifecycle } from "./schema.ts";
 
-/** What comes before the provider is called; undefined once that is the next thing. */
+/** What comes before the provider is called, up to these steps, which call it; undefined where only they are left. */
 export function departure(
   cluster: Cluster,
   nodes: Observed[],
   open: readonly StoredLifecycle[],
   at: number,
+  calls: readonly Step[],
 ): Step[] | undefined {
   if (isReleased(cluster, open)) return undefined;
   const { name, status, skipHooks } = cluster;
-  if (status === "STOPPED") return leaveWithout(`hooks skipped: cluster ${name} is stopped`);
+  if (status === "STOPPED")
+    return [...leaveWithout(`hooks skipped: cluster ${name} is stopped`), ...calls];
   const beside = preemptionsBeside(open, at).filter(({ rank }) => isRunning(nodes, rank));
   const untold = beside.filter(({ skipsHooks }) => skipHooks && !skipsHooks);
   if (untold.length > 0) return [untold.map(({ rank, id }) => ({ do: "skipHooks", rank, id }))];
   const steps = stepsOfHead(cluster, headOf(nodes), open);
-  return beside.length > 0 && !skipHooks ? steps.filter((step) => !isFarewell(step)) : steps;
+  if (beside.length > 0 && !skipHooks) return steps.filter((step) => !isFarewell(step));
+  return steps.some(isFarewell) ? [...steps, ...calls] : steps;
 }
 
 /** Whether nothing is left to wait for: there was nothing to save, or the provider was called. */

@@ -12,6 +12,7 @@ import {
   putLifecycle,
 } from "../../../control/clusters/lifecycles/store.ts";
 import { takeBack, wantCluster } from "../../../control/clusters/want.ts";
+import { obsolete } from "../../../control/reconciler.ts";
 import { aLifecycle } from "../../helpers/clusters.ts";
 import { aRun } from "../../helpers/lifecycles.ts";
 import { testWorld } from "../../helpers/world.ts";
@@ -75,7 +76,7 @@ test("nodes do not leave for a stop that was taken back a moment ago", async (t)
   await world.reconciling.stop();
   await world.cancel(stop);
 
-  await leave(world.ctx, seen);
+  await assert.rejects(leave(world.ctx, seen), obsolete);
 
   assert.deepEqual(
     (await listOpen(world.ctx.db, id)).map(({ status }) => status),
