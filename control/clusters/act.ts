@@ -113,6 +113,17 @@ const making: ReadonlySet<Action["do"]> = new Set([
   "rouseHead",
 ]);
 
+/** After these, the nodes are no longer as the provider last said. */
+const changing: ReadonlySet<Action["do"]> = new Set([
+  "create",
+  "revive",
+  "replace",
+  "failOver",
+  "rouseHead",
+  "stop",
+  "destroy",
+]);
+
 export const makesNodes = (name: Action["do"]): boolean => making.has(name);
 
 /**
@@ -123,6 +134,7 @@ export async function actStep(pass: Pass, step: Step): Promise<unknown[]> {
   const ending = new AbortController();
   const isAlone = step.length === 1;
   const signal = isAlone ? pass.signal : AbortSignal.any([pass.signal, ending.signal]);
+  if (step.some((action) => changing.has(action.do))) pass.answers.nodes = undefined;
   if (step.some((action) => action.do === "create")) {
     const outcome = await unlessRefused(pass, async () =>
       pass.ctx.provider(pass.cluster.provider).prepare?.(pass.cluster, pass.signal),

@@ -10,7 +10,7 @@ import type { NodeState } from "../providers/provider.ts";
 import { type Aside, obsolete, type Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { actStep, isQuick, makesNodes, type Pass } from "./act.ts";
-import { type Answers, healthOf, healthTimeoutMs, lastHealth } from "./answers.ts";
+import { type Answers, healthOf, healthTimeoutMs, lastHealth, nodesOf } from "./answers.ts";
 import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
@@ -72,7 +72,7 @@ async function settle(
   aside: Aside,
 ): Promise<void> {
   const { id } = cluster;
-  const answers: Answers = new Map();
+  const answers: Answers = { agents: new Map() };
   let losses = 0;
   for (let round = 1; ; round += 1, cluster = await getCluster(ctx.db, id)) {
     if (cluster.status === "GONE") return ctx.watches.forget(id);
@@ -84,7 +84,8 @@ async function settle(
       if (outcome === waiting) return ctx.watches.forget(id);
       if (outcome === lost) {
         losses += 1;
-        answers.clear();
+        answers.agents.clear();
+        answers.nodes = undefined;
       }
       // There is an end to the offers.
       if (outcome === refused) round = 0;
@@ -161,8 +162,9 @@ async function isOvertaken({ db }: Ground, { id, wanted, skipHooks }: Cluster): 
 
 /** Of a cluster that is left only the head is asked, for as long as it has a say. */
 async function observe(pass: Looking, open: readonly StoredLifecycle[]): Promise<Observed[]> {
-  const { ctx, cluster, signal } = pass;
-  const seen = await ctx.provider(cluster.provider).list(cluster, signal);
+  const { ctx, cluster, answers, signal } = pass;
+  const list = () => ctx.provider(cluster.provider).list(cluster, signal);
+  const seen = await nodesOf(answers, list);
   const nodes = seen.filter(({ gone }) => gone === undefined);
   const isAsked = ({ rank, state }: NodeState) =>
     state === "running" && (cluster.wanted === "UP" || (rank === 0 && !isReleased(cluster, open)));

@@ -7,6 +7,7 @@ import {
   type Answers,
   healthOf,
   healthTimeoutMs,
+  nodesOf,
   noteHealth,
   noteLifecycle,
 } from "../../../control/clusters/answers.ts";
@@ -35,7 +36,7 @@ test("an agent is not asked again for what it has just answered to an action", a
 test("an answer is taken for the health of a node once, and only for a short time", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => now);
-  const answers: Answers = new Map();
+  const answers: Answers = { agents: new Map() };
   const before = aHealth(1);
   const asked = aHealth(2);
   const look = () => healthOf(answers, 0, async () => asked);
@@ -62,7 +63,7 @@ const notes = [
 
 for (const { what, told, is } of notes)
   test(`of the lifecycles that answer an action, ${what}`, async () => {
-    const answers: Answers = new Map();
+    const answers: Answers = { agents: new Map() };
     noteHealth(answers, 0, { ...aHealth(1), lifecycle: aLifecycle });
 
     noteLifecycle(answers, 0, told);
@@ -72,10 +73,33 @@ for (const { what, told, is } of notes)
   });
 
 test("a lifecycle says nothing of a node whose health is not known", async () => {
-  const answers: Answers = new Map();
+  const answers: Answers = { agents: new Map() };
   const asked = aHealth(2);
 
   noteLifecycle(answers, 0, aLifecycle);
 
   assert.equal(await healthOf(answers, 0, async () => asked), asked);
+});
+
+test("nodes are listed again in a pass only after a short time, or once an action has changed them", async (t) => {
+  let now = 0;
+  t.mock.method(performance, "now", () => now);
+  const answers: Answers = { agents: new Map() };
+  let lists = 0;
+  const list = async () => {
+    lists += 1;
+    return [];
+  };
+
+  await nodesOf(answers, list);
+  await nodesOf(answers, list);
+  assert.equal(lists, 1);
+
+  now += healthTimeoutMs;
+  await nodesOf(answers, list);
+  assert.equal(lists, 2);
+
+  answers.nodes = undefined;
+  await nodesOf(answers, list);
+  assert.equal(lists, 3);
 });

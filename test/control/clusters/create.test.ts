@@ -26,7 +26,7 @@ function hurry(t: TestContext): void {
 
 /** A pass over a cluster that has observed nothing yet. */
 const passOver = ({ ctx }: World, cluster: Cluster): Pass => ({
-  ...{ ctx, cluster, open: [], nodes: [], answers: new Map() },
+  ...{ ctx, cluster, open: [], nodes: [], answers: { agents: new Map() } },
   ...{ looksAgain: true, signal: new AbortController().signal },
 });
 
@@ -182,7 +182,7 @@ test("a cluster on which there is always something to do fails its launch", asyn
   };
   Object.assign(provider, { list: withNewAddress });
   provider.agentsStart = true;
-  pass(t, 4_000);
+  hurry(t);
 
   await assert.rejects(world.get(rows.launch, launch), {
     type: "CloudError",
@@ -231,7 +231,15 @@ test("an agent that has started by itself meanwhile is not brought back", async 
   const { signal } = new AbortController();
 
   await act(
-    { ctx: world.ctx, cluster, open: [], nodes: [], answers: new Map(), looksAgain: true, signal },
+    {
+      ctx: world.ctx,
+      cluster,
+      open: [],
+      nodes: [],
+      answers: { agents: new Map() },
+      looksAgain: true,
+      signal,
+    },
     { do: "revive", rank: 0 },
   );
 
