@@ -5,15 +5,17 @@ import {
   constants,
   createReadStream,
   fstatSync,
+  fsync,
   mkdirSync,
   openSync,
   readSync,
   renameSync,
   writeFileSync,
 } from "node:fs";
-import { mkdir, open, stat, statfs } from "node:fs/promises";
+import { mkdir, stat, statfs } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { promisify } from "node:util";
 import { AppError, errorCodeOf, fail } from "./errors.ts";
 
 /** Where a file comes from that somebody named. */
@@ -136,13 +138,16 @@ export async function spareBytes(folder: string): Promise<number> {
   return Math.max(0, bavail * bsize - reserveBytes);
 }
 
-/** Puts on disk what was written to a file, or which names a folder has. */
+/**
+ * Puts on disk what was written to a file, or which names a folder has. Only that is done in another thread: to hand it
+ * the rest takes longer than doing it.
+ */
 export async function flush(path: string): Promise<void> {
-  const handle = await open(path);
+  const descriptor = openSync(path, "r");
   try {
-    await handle.sync();
+    await promisify(fsync)(descriptor);
   } finally {
-    await handle.close();
+    closeSync(descriptor);
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { constants } from "node:fs";
-import { open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { constants, renameSync, rmSync, writeFileSync } from "node:fs";
+import { open, readFile } from "node:fs/promises";
 import { dirname } from "node:path";
 import { flush, ifMissing, makeFolder, orNothing } from "../common/files.ts";
 import { punchHole, readFrom, readOn, sizeOf } from "../common/growing-file.ts";
@@ -36,14 +36,17 @@ export async function copyStateOf(file: string): Promise<CopyState> {
   return text === undefined ? { gap: null, isWhole: false } : JSON.parse(text);
 }
 
-/** Writes a file that appears whole or not at all; resolves once it is on disk. */
+/** Writes a small file that appears whole or not at all; resolves once it is on disk. */
 export async function saveFlushed(file: string, value: object): Promise<void> {
   const draft = `${file}.${randomUUID()}`;
-  await writeFile(draft, JSON.stringify(value), { mode: 0o600, flush: true });
-  await rename(draft, file).catch(async (error: unknown) => {
-    await rm(draft, { force: true });
+  try {
+    writeFileSync(draft, JSON.stringify(value), { mode: 0o600 });
+    await flush(draft);
+    renameSync(draft, file);
+  } catch (error) {
+    rmSync(draft, { force: true });
     throw error;
-  });
+  }
   await flush(dirname(file));
 }
 
