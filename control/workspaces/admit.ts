@@ -14,7 +14,6 @@ import {
   requireRoom,
   type Use,
 } from "./schema.ts";
-import { holdConfiguration } from "./store.ts";
 import { readUse, useOf } from "./use-store.ts";
 
 /** Whether a workspace takes more, decided in the transaction that takes it: two at once do not both pass. */
@@ -95,8 +94,7 @@ export async function admitAutostop(
 }
 
 async function holdPolicy(ctx: Ground, tx: Connection, workspace: string): Promise<Policy> {
-  await holdConfiguration(tx);
-  const { document, workspaces } = await ctx.configurations.current(tx);
+  const { document, workspaces } = await ctx.configurations.hold(tx);
   if (Object.hasOwn(workspaces, workspace)) return policyOf(document, workspace);
   return fail("PermissionDeniedError", `workspace ${workspace} no longer exists`);
 }

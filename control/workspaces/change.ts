@@ -9,7 +9,7 @@ import { deleteSecretsOf } from "../secrets/store.ts";
 import type { StoredConfiguration } from "./configurations.ts";
 import { refuseInUse } from "./in-use.ts";
 import { workspacesIn } from "./schema.ts";
-import { addVersion, holdConfiguration } from "./store.ts";
+import { addVersion } from "./store.ts";
 import { refuseUnknownUsers } from "./users.ts";
 
 /** What a change makes of the configuration as it is; throws where it must not. */
@@ -27,8 +27,7 @@ export async function changeConfiguration(
   call: Call,
 ): Promise<StoredConfiguration> {
   return ctx.batch(async (tx) => {
-    await holdConfiguration(tx);
-    const before = await ctx.configurations.current(tx);
+    const before = await ctx.configurations.hold(tx);
     const document = change(before);
     if (isDeepStrictEqual(document, before.document)) return before;
     const workspaces = workspacesIn(document);

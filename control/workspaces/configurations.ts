@@ -1,8 +1,8 @@
 import type { Seal } from "../../common/seal.ts";
 import type { Configuration } from "../../contract/records/workspaces.ts";
-import type { Queries } from "../db/open.ts";
+import type { Connection, Queries } from "../db/open.ts";
 import { type Workspaces, workspacesIn } from "./schema.ts";
-import { newestVersion, readVersion } from "./store.ts";
+import { holdNewest, newestVersion, readVersion } from "./store.ts";
 
 /** A version of the configuration of control; 0 is the one that nobody changed. */
 export interface StoredConfiguration {
@@ -16,6 +16,8 @@ export interface StoredConfiguration {
 export interface Configurations {
   /** The version that is in force; a transaction sees what it has written itself. */
   current(db?: Queries): Promise<StoredConfiguration>;
+  /** The same, held until the transaction ends: nobody else launches in a workspace or changes one meanwhile. */
+  hold(tx: Connection): Promise<StoredConfiguration>;
   /** A version by its number. */
   at(version: number): Promise<StoredConfiguration>;
 }
@@ -32,6 +34,7 @@ export function openConfigurations(db: Queries, seal: Seal): Configurations {
       known = await read(db, version);
       return known;
     },
+    hold: async (tx) => read(tx, await holdNewest(tx)),
     async current(from = db) {
       const found = await read(from, await newestVersion(from));
       // What a transaction sees may yet be undone.

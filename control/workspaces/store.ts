@@ -37,22 +37,25 @@ export async function readVersion(
 }
 
 /**
- * Holds the version that is in force until the transaction ends: nobody else launches in a workspace
- * or changes one meanwhile.
+ * Holds the version that is in force until the transaction ends, and answers its number: nobody else launches in a
+ * workspace or changes one meanwhile.
  */
-export async function holdConfiguration(db: Connection): Promise<void> {
+export async function holdNewest(db: Connection): Promise<number> {
   for (;;) {
-    const version = await newestVersion(db);
-    await holdVersion(db, { version });
-    if ((await newestVersion(db)) === version) return;
+    const [held] = await holdVersion(db, {});
+    const version = held?.version ?? 0;
+    if ((await newestVersion(db)) === version) return version;
   }
 }
 
-const holdVersion = statement((db: Connection, { version }: { readonly version: number }) =>
+const holdVersion = statement((db: Connection) =>
   db
     .updateTable("configurations")
     .set({ user_id: sql.ref("user_id") })
-    .where("version", "=", version),
+    .where("version", "=", (of) =>
+      of.selectFrom("configurations").select(of.fn.max("version").as("newest")),
+    )
+    .returning("version"),
 );
 
 interface NewVersion {
