@@ -143,8 +143,8 @@ export function wakeQueued(ctx: Context): Promise<void> {
 async function wakeFirst(ctx: Context): Promise<void> {
   for (const queue of queues) {
     const first = await listFirst(ctx.db, queue, wokenAtOnce);
-    const room =
-      first.length === 0 ? 0 : Math.max(0, await roomIn[queue](ctx, ctx.db, wokenAtOnce));
+    // Each that takes a place wakes others, so that there may be more room does not matter.
+    const room = first.length === 0 ? 0 : Math.max(0, await roomIn[queue](ctx, ctx.db, 1));
     for (const id of first.slice(0, room)) void nudge(ctx, "managed_job", id);
   }
 }
