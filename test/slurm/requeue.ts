@@ -21,7 +21,9 @@ test("an allocation that is requeued comes back as the same cluster", options, a
   const bed = await startOnSlurm(t);
   const { slurm, control, untilNothingIsLeft } = bed;
   const pair = hookedCluster(control, "pair");
-  const hooks = [pair.hook("saved", { events: ["preemption"], timeout: 5 })];
+  // Slurm kills what has not ended in time, which then leaves its home behind.
+  const does = 'kill -KILL "$(ps -o ppid= "$(cat ~/agent.pid)")"; sleep 100';
+  const hooks = [pair.hook("saved", { does, events: ["preemption"], timeout: 5 })];
   await pair.launch(aTask("sleep 1000", { config: { hooks } }));
 
   const id = await requeueOn(bed);

@@ -177,13 +177,15 @@ if [ "$3" = end ]; then
   exit
 fi
 umask 077
-mkdir -p "$2" && mkdir -m 700 "$HOME" && cd "$HOME" || exit 1
 over() {
   cd /
   local remove=$HOME/.${product.word}/agent/remove-container
   [ ! -e "$remove" ] || sh "$remove"
   rm -rf "$HOME"
 }
+# A job that is requeued has the same id, and Slurm may have killed it before it had removed its home.
+[ ! -O "$HOME" ] || [ -L "$HOME" ] || over
+mkdir -p "$2" && mkdir -m 700 "$HOME" && cd "$HOME" || exit 1
 trap over EXIT
 ln -s "$own" "$HOME/home"
 # Containers are part of the allocation: its limits and its end are theirs. Those of a docker daemon would not be.
