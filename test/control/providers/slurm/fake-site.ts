@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { basename } from "node:path";
 import { pino } from "pino";
 import { AppError } from "../../../../common/errors.ts";
@@ -53,6 +54,15 @@ export const providerOf = (...sites: ReturnType<typeof aSite>[]) =>
     sites.map(({ given }) => given),
     pino({ level: "silent" }),
   );
+
+/** A site by itself, and a cluster for what it offers. */
+export async function aSiteAlone() {
+  const site = aSite("a");
+  const provider = providerOf(site);
+  const [offer] = await provider.offers({}, new AbortController().signal);
+  assert.ok(offer);
+  return { site, provider, offer, cluster: clusterAt("c1", offer) };
+}
 
 export const clusterAt = (id: string, offer: Offer): ClusterRef => ({
   ...{ id, name: id, nodes: 1, ports: [], labels: {}, user: { id: "u", name: "ann" } },

@@ -1,16 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { until } from "../../../helpers/agent.ts";
-import { aSite, clusterAt, providerOf } from "./fake-site.ts";
+import { aSiteAlone } from "./fake-site.ts";
 
 const signal = new AbortController().signal;
 
 test("a job that Slurm says late would never start is given up, and its cluster goes elsewhere", async () => {
-  const site = aSite("a");
-  const provider = providerOf(site);
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
-  const cluster = clusterAt("c1", offer);
+  const { site, provider, cluster } = await aSiteAlone();
   await provider.create(cluster, 0, signal);
   const [[folder, job] = ["", ""]] = [...site.jobs];
   const says = (why: string) =>

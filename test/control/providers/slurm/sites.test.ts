@@ -7,7 +7,7 @@ import {
   foldersScript,
   submitScript,
 } from "../../../../control/providers/slurm/scripts.ts";
-import { aSite, clusterAt, providerOf } from "./fake-site.ts";
+import { aSite, aSiteAlone, clusterAt, providerOf } from "./fake-site.ts";
 
 const signal = new AbortController().signal;
 
@@ -23,9 +23,7 @@ test("sites offer in their order, those alone that a task may go to", async () =
 });
 
 test("the limits of the partition that a task would go to are told", async () => {
-  const provider = providerOf(aSite("a"));
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
+  const { provider, offer } = await aSiteAlone();
   const toldOf = (slurm: object) =>
     provider.outlook?.(offer, { nodes: 1, machine: { slurm } }, signal);
 
@@ -55,11 +53,7 @@ test("a cluster has its site, which another control plane finds again", async ()
 });
 
 test("creating the nodes of a cluster that was prepared asks nothing more of the login node", async () => {
-  const site = aSite("a");
-  const provider = providerOf(site);
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
-  const cluster = clusterAt("c1", offer);
+  const { site, provider, cluster } = await aSiteAlone();
   await provider.prepare?.(cluster, signal);
   const { length } = site.calls;
 
@@ -88,22 +82,15 @@ test("the end of a cluster goes to its own site, not to another one that has a j
 });
 
 test("the nodes of a cluster that are destroyed side by side have one end", async () => {
-  const site = aSite("a");
-  const provider = providerOf(site);
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
-  await provider.create({ ...clusterAt("c1", offer), nodes: 2 }, 0, signal);
+  const { site, provider, cluster } = await aSiteAlone();
+  await provider.create({ ...cluster, nodes: 2 }, 0, signal);
 
   await Promise.all(["c1-0", "c1-1"].map((nodeId) => provider.destroy(nodeId, signal)));
   assert.equal(site.calls.filter((script) => script === endScript).length, 1);
 });
 
 test("an allocation that comes after its cluster was ended is seen, and ended too", async () => {
-  const site = aSite("a");
-  const provider = providerOf(site);
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
-  const cluster = clusterAt("c1", offer);
+  const { site, provider, cluster } = await aSiteAlone();
   await provider.create(cluster, 0, signal);
   await provider.destroy("c1-0", signal);
 
@@ -145,10 +132,7 @@ test("however many clusters end at once, few scripts wait for that, and others g
 });
 
 test("nothing is submitted after an abort while the agent was brought to the login node", async () => {
-  const site = aSite("a");
-  const provider = providerOf(site);
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
+  const { site, provider, cluster } = await aSiteAlone();
   const ending = new AbortController();
   const agent = async () => {
     ending.abort();
@@ -156,7 +140,7 @@ test("nothing is submitted after an abort while the agent was brought to the log
   };
   Object.assign(site.given.login, { agent });
 
-  const launch = provider.prepare?.(clusterAt("c1", offer), ending.signal);
+  const launch = provider.prepare?.(cluster, ending.signal);
   await assert.rejects(launch as Promise<void>, { name: "AbortError" });
   assert.equal(site.jobs.size, 0);
 });
@@ -213,11 +197,8 @@ test("a site that is well again is offered where no other has what a task needs,
 });
 
 test("a site that is away is passed over where nothing was submitted, and kept where a job may be", async () => {
-  const site = aSite("a");
-  const provider = providerOf(site);
-  const [offer] = await provider.offers({}, signal);
-  assert.ok(offer);
-  const [one, two] = [clusterAt("c1", offer), clusterAt("c2", offer)];
+  const { site, provider, offer, cluster } = await aSiteAlone();
+  const [one, two] = [cluster, clusterAt("c2", offer)];
   await provider.create(two, 0, signal);
   site.isMute = true;
 
