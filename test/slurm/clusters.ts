@@ -155,6 +155,20 @@ test(
   },
 );
 
+test("a launch tells what its allocation failed with", options, async (t) => {
+  const env = { OUTRIGGER_SLURM_SCRATCH: "/proc/none" };
+  const { slurm, control } = await startOnSlurm(t, { env });
+  const task = aTask("true", { resources: { infra: "slurm/local/low" } });
+  const message = /: its allocation failed \(job 1\): mkdir: cannot create directory .*proc.none/;
+
+  await assert.rejects(clusterOf(control, "one").launch(task), { message });
+
+  assert.equal(
+    await slurm.run("squeue", "--noheader", "--states=all", "--format=%i %T"),
+    "1 FAILED",
+  );
+});
+
 test("an idle allocation ends though control is away", options, async (t) => {
   // Agents wait for control, but not for long.
   const programs = mkdtempSync(join(tmpdir(), "slurm-sbatch-"));

@@ -112,7 +112,7 @@ const overWords: Readonly<Record<string, string>> = {
   TIMEOUT: "reached its time limit",
   DEADLINE: "reached its deadline",
   OUT_OF_MEMORY: "ran out of memory",
-  FAILED: "failed, see slurm.log in its folder",
+  FAILED: "failed",
 };
 /** The machines are lost, as anywhere else. */
 const lostWords: Readonly<Record<string, string>> = {

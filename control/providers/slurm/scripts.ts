@@ -221,8 +221,16 @@ echo "$said"`;
 /** The key of the cluster with the folder $1, and the ports of its relays. */
 export const relaysScript = 'cd "$1" && cat key && { grep -Hs . port-*[0-9] || true; }';
 
+/** What the job of the cluster with the folder $1 complained of, as `: WORDS`, if of anything. Agents write JSON. */
+export const complaintScript = `
+said=$(grep -v -e '^{' -e '^srun: error: .*: Exited with' "$1/slurm.log" 2> /dev/null | tail -n 1 | head -c 300)
+printf %s "\${said:+: $said}"`;
+
 /** Runs a step where the node's own has begun, which $1 shows: steps that come earlier would hold that up. */
-export const stepScript = '[ -e "$1" ] && shift && exec "$@" < /dev/null';
+export const stepScript = `
+[ -e "$1" ] || { echo "its agent has not begun yet" >&2; exit 1; }
+shift
+exec "$@" < /dev/null`;
 
 /** What there is: every job of ours, those of all that wait if one of ours does. */
 export const queueScript = `

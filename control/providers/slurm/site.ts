@@ -17,6 +17,7 @@ import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
 import { openRelays, type RelayedNode } from "./relays.ts";
 import {
   batchScript,
+  complaintScript,
   endScript,
   foldersScript,
   forgetScript,
@@ -80,8 +81,8 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
   const ended = new Set<string>();
   const endings = new Map<string, Promise<void>>();
-  /** Clusters whose job this process has seen to, with its build of the agent. */
-  const prepared = new Set<string>();
+  /** Clusters whose job this process has seen to, with its build of the agent, and those of which an agent answered. */
+  const [prepared, reached] = [new Set<string>(), new Set<string>()];
   let lacksEngine = false;
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
   /** What scripts are given that change something of a cluster. */
@@ -127,10 +128,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     const until = performance.now() + startMs;
     for (;;) {
       const job = await find(cluster.id);
-      if (job?.isHopeless) {
-        await destroy(nodeIdOf(cluster, 0), signal);
-        fail("ResourcesUnavailableError", job.reason);
-      }
+      if (job?.isHopeless) await giveUp(job, job.reason, signal);
       if (job?.state !== "PENDING" || performance.now() > until) return;
       await sleep(startEveryMs, queue.forget(), { signal });
     }
@@ -161,9 +159,20 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     throw new AppError("ResourcesUnavailableError", error.message, {}, error);
   }
 
-  /** What `prepare` just made needs no other look at the login node. */
+  async function giveUp({ id }: Allocation, why: string, signal: AbortSignal): Promise<never> {
+    await destroy(nodeIdOf({ id }, 0), signal);
+    return fail("ResourcesUnavailableError", why);
+  }
+
+  /** Of an allocation that failed: its log goes with it. */
+  const failureOf = async (job: Allocation): Promise<string> =>
+    `${stateOf(job).over}${await look(complaintScript, [await folderOf(job.id)])}`;
+
+  /** What `prepare` just made needs no other look at the login node, and would fail again if it did before it began. */
   async function create(cluster: ClusterRef, signal: AbortSignal): Promise<void> {
     const job = prepared.has(cluster.id) ? await find(cluster.id) : undefined;
+    if (job?.state === "FAILED" && !reached.has(job.id))
+      await giveUp(job, await failureOf(job), signal);
     if (job?.state !== "RUNNING") await prepare(cluster, signal);
   }
 
@@ -185,13 +194,15 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
       if (prepared.has(id) || !(await isNew(id))) throw error;
     });
     if (job === undefined) return [];
-    // One that would never start is no reason to wait: it is submitted once more, which `prepare` gives up then.
+    // One that would never start is not waited for: it is submitted once more, which `prepare` gives up then.
     const isGivenUp = job.isHopeless && !job.isRequeued;
     const state = isGivenUp ? { state: "stopped" as const, reason: job.reason } : stateOf(job);
+    const failure = job.state === "FAILED" && { over: await failureOf(job) };
     const { addresses } = await nodes.read();
     return Array.from({ length: count }, (_, rank) => {
       const host = job.hosts[rank] ?? "";
-      return { id: nodeIdOf({ id }, rank), rank, ...state, address: addresses.get(host) ?? host };
+      const address = addresses.get(host) ?? host;
+      return { id: nodeIdOf({ id }, rank), rank, ...state, ...failure, address };
     });
   }
 
@@ -220,7 +231,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
 
   async function end(id: string, signal: AbortSignal): Promise<void> {
     if (ended.has(id) && (await find(id)) === undefined) return;
-    prepared.delete(id);
+    for (const ids of [prepared, reached]) ids.delete(id);
     relays.forget(await folderOf(id));
     const words = await wordsOf(id);
     await inTurn(() => login.run(endScript, words, signal)).finally(queue.forget);
@@ -244,6 +255,7 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     try {
       const way = await relays.connect(known);
       places.set(nodeId, known);
+      reached.add(partsOfNodeId(nodeId).clusterId);
       return way;
     } catch (error) {
       places.delete(nodeId);

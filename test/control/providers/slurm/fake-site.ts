@@ -4,6 +4,7 @@ import { pino } from "pino";
 import { AppError } from "../../../../common/errors.ts";
 import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 import {
+  complaintScript,
   endScript,
   foldersScript,
   nodesScript,
@@ -36,6 +37,7 @@ export function aSite(name: string) {
       throw complaint(script === submitScript && !jobs.has(folder) ? unsubmitted : "");
     if (script === nodesScript)
       return `low*|up|infinite|1|8|64000|${site.gpus}|1-4\n--\nn1|n1\n--\n${site.engine}\n`;
+    if (script === complaintScript) return `: ${basename(folder)} has no room`;
     if (script === queueScript) return [...jobs.values()].join("\n");
     if (script === endScript) jobs.delete(folder);
     if (script !== submitScript || jobs.has(folder)) return "";

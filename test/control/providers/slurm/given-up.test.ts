@@ -27,3 +27,18 @@ test("a job that Slurm says late would never start is given up, and its cluster 
   });
   assert.equal(site.jobs.size, 0);
 });
+
+test("what an allocation that failed complained of is told, and one that never began is not tried again", async () => {
+  const { site, provider, cluster } = await aSiteAlone();
+  await provider.create(cluster, 0, signal);
+  const [[folder, job] = ["", ""]] = [...site.jobs];
+  site.jobs.set(folder, job.replace("RUNNING", "FAILED"));
+  const message = "its allocation failed (job 1): c1 has no room";
+
+  assert.equal(await until(async () => (await provider.list(cluster, signal))[0]?.over), message);
+  await assert.rejects(provider.create(cluster, 0, signal), {
+    type: "ResourcesUnavailableError",
+    message,
+  });
+  assert.equal(site.jobs.size, 0);
+});
