@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { parse } from "yaml";
 import { commandLine, wordsOf } from "./command-line.ts";
 import { fakeControl, type Handler, sendJson } from "./fake-control.ts";
-import { two, usual } from "./usual-routes.ts";
+import { cluster, two, usual } from "./usual-routes.ts";
 
 const noError = JSON.stringify({ return_value: "0" });
 
@@ -168,6 +168,20 @@ test("--async prints the id of the request and waits for nothing", async (t) => 
     control.seen.map(({ path }) => path),
     ["/launch"],
   );
+});
+
+test("status says what a cluster that is INIT waits for", async (t) => {
+  const why = "node 0 pending: Slurm job 7: Resources, position 2 in partition low";
+  const waiting = { ...cluster("dev", "INIT"), init_kind: "launching" };
+  const result = [
+    { ...waiting, init_status_reason: why },
+    { ...waiting, init_status_reason: "x" },
+  ];
+  const control = await fakeControl(t, { "POST /status": { result } });
+  const outrigger = await commandLine(t, control.endpoint);
+
+  assert.equal((await outrigger(["status"])).stderr, `dev is INIT: ${why}\n`);
+  assert.equal((await outrigger(["status", "-o", "json"])).stderr, "");
 });
 
 test("status prints a table, or JSON, and hints when there is nothing", async (t) => {

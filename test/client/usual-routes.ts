@@ -1,6 +1,6 @@
 import { type Ending, type Handler, type Routes, sendJson } from "./fake-control.ts";
 
-const cluster = (name: string, status = "UP") => ({
+export const cluster = (name: string, status = "UP") => ({
   ...{ name, status, launched_at: 1_700_000_000, autostop: 30, to_down: true, nodes: 1 },
   ...{ user_name: "ana", workspace: "default", resources_str: "1x[CPU:2]", cloud: "Local" },
 });

@@ -84,8 +84,24 @@ echo $SLURM_TASKS_PER_NODE for $SLURM_JOB_CPUS_PER_NODE`;
     assert.match(shown, new RegExp(`/low .* chosen; time limit infinite, ${start}`, "m"));
     assert.match(shown, new RegExp(`/high .* time limit 1:00:00, 1-2 nodes, ${start}`, "m"));
     assert.match(await planOf({ constraint: "none" }), /\/low .*; Slurm: .*Invalid feature/);
+    const limit = "the time limit of 60 s (sbatch_options.time) is too short: jobs are told 60 s";
+    assert.ok((await planOf({ time: "1" })).includes(limit));
     assert.equal(await slurm.run("squeue", "--noheader", "--format=%D"), "2");
   });
+
+  await t.test(
+    "a time limit that is too short for the hooks is refused with the numbers",
+    async () => {
+      const hooks = [{ run: "true", events: ["preemption"], timeout: 90 }];
+      const config = { hooks, slurm: { sbatch_options: { time: "1" } } };
+      const message =
+        /time limit of 60 s \(sbatch_options.time\) .* hooks may take 90 s and 15 s are reserved/;
+      await assert.rejects(clusterOf(control, "short").launch(aTask("true", { config })), {
+        message,
+      });
+      assert.equal(await slurm.run("squeue", "--noheader", "--format=%D"), "2");
+    },
+  );
 
   await t.test("the nodes tell which GPUs are free", async () => {
     const { client } = control;

@@ -33,6 +33,7 @@ test("an allocation that is requeued comes back as the same cluster", options, a
   const says = async (...words: string[]) => (await control.cli(...words)).stdout.includes(told);
   await until(async () => (await says("explain", "pair")) || undefined);
   assert.ok(await says("status", "-o", "json"));
+  assert.ok((await control.cli("status")).stderr.includes(told));
   await slurm.run("scontrol", "update", `jobid=${id}`, "starttime=now");
   await pair.untilStatus("UP");
   const { text } = await pair.follow(await pair.exec(aTask("echo back again")));
