@@ -1,12 +1,14 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { machine, tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { promisify } from "node:util";
 import { findProgram } from "../../../common/mounts.ts";
 import { gatherScript, settleScript } from "../../../control/doors/runtime.ts";
+import { openBundles } from "../../../control/doors/ssh/bundles.ts";
+import { openLoopProbe } from "../../helpers/loop-probe.ts";
 
 const run = promisify(execFile);
 const programs = join(import.meta.dirname, "../../../common/programs.ts");
@@ -32,6 +34,26 @@ test("Node.js is left without libraries where it starts by itself", async (t) =>
   assert.equal(existsSync(join(folder, "lib")), false);
   const { stdout } = await run(join(folder, "bin/node"), ["--version"]);
   assert.equal(stdout.trim(), process.version);
+});
+
+test("Node.js is packed beside everything else, so that every tar unpacks it", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "bundles-"));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const probe = openLoopProbe();
+  t.after(() => probe.stop());
+
+  const { file } = await openBundles(folder).runtime(machine());
+
+  const longestMs = probe.take();
+  assert.ok(longestMs < 100, `a turn of the event loop took ${longestMs} ms`);
+  const tars = [["tar"], ...(busybox === undefined ? [] : [[busybox, "tar"]])];
+  for (const [at, [program = "", ...words]] of tars.entries()) {
+    const out = join(folder, String(at));
+    mkdirSync(out);
+    await run(program, [...words, "-xzf", file, "-C", out]);
+    const { stdout } = await run(join(out, "bin/node"), ["--version"]);
+    assert.equal(stdout.trim(), process.version);
+  }
 });
 
 const busybox = findProgram(process.env["PATH"] ?? "", "busybox");
