@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, startKubeControl } from "./lab.ts";
+import { aPodTask, startKubeControl, withMounts } from "./lab.ts";
 
 const options = { skip: whyNoLab(), timeout: 120_000 };
 const ours = "--selector=outrigger/control";
@@ -70,3 +70,22 @@ test(
     assert.equal(await kubectl("get", "pods,services", ours, "--output=name"), "");
   },
 );
+
+test("an image that cannot unpack the agent is refused, although nothing reads what is sent", {
+  ...options,
+  // Nothing waits for longer to be sent.
+  timeout: 60_000,
+}, async (t) => {
+  const { control } = await startKubeControl(t);
+  const tar = join(control.home, "tar");
+  writeFileSync(tar, "#!/bin/sh\necho no tar here >&2\nexit 127\n", { mode: 0o755 });
+  const task = join(control.home, "task.yaml");
+  // Without a Node.js of its own, so that more is sent than any buffer holds.
+  const kubernetes = withMounts({ "/usr/bin/tar": tar, "/usr/local/bin/node": tar });
+  writeFileSync(task, aPodTask("true", { config: { kubernetes } }));
+
+  const { code, stderr } = await control.cli("launch", "-y", "-c", "demo", task);
+
+  assert.notEqual(code, 0);
+  assert.match(stderr, /unpacking the agent failed: no tar here/);
+});

@@ -15,6 +15,8 @@ const leastNode = 24;
 const hashLength = 16;
 const quickMs = 15_000;
 const uploadMs = 10 * 60_000;
+/** Each piece of an upload is handled by the API server, the node and the container's runtime. */
+const frameBytes = 2 ** 18;
 /** How often an upload is sent at most, where its stream breaks. */
 const uploadsAtMost = 3;
 const brokenPauseMs = 500;
@@ -29,7 +31,10 @@ done
 echo "$node $version"
 ls bundles`;
 
-/** Takes a bundle of $2 bytes in as $1, whole or not at all. */
+/**
+ * Takes a bundle of $2 bytes in as $1, whole or not at all. Also when it fails, all bytes are read: containerd tells
+ * only then that it has ended.
+ */
 const unpackScript = `${settleScript}
 set -eu
 ${findRoot}
@@ -37,7 +42,7 @@ cd "$root/bundles"
 part=.$1.$$
 trap 'rm -rf "$part"' EXIT
 mkdir "$part"
-head -c "$2" | tar -xzf - -C "$part"
+head -c "$2" | { tar -xzf - -C "$part" || { code=$?; cat > /dev/null; exit "$code"; }; }
 [ ! -e "$part/bin/node" ] || settle "$part"
 [ -d "$1" ] || mv "$part" "$1"`;
 
@@ -109,7 +114,7 @@ async function upload(
       what: "unpacking the agent",
       text: unpackScript,
       args: [placeOf(bundle), String(bundle.bytes)],
-      input: createReadStream(bundle.file),
+      input: createReadStream(bundle.file, { highWaterMark: frameBytes }),
       timeoutMs: uploadMs,
     };
     try {
