@@ -28,6 +28,7 @@ import { openJobLogs } from "./jobs/log-copies.ts";
 import type { Logger } from "./log.ts";
 import { bounded } from "./providers/bounded.ts";
 import { openProviders } from "./providers/index.ts";
+import { nudge } from "./reconciler.ts";
 import { openRequestLogs } from "./requests/log.ts";
 import { openQueues } from "./requests/queue.ts";
 import { openReads } from "./requests/reads.ts";
@@ -93,7 +94,8 @@ async function open(config: Config, log: Logger, replaced: Replaced): Promise<Co
   const ssh = openReach({ controlId, db, batch, seal, keyring, bundles, now });
   const kubernetes = openKubeClusters(config.kubeconfig, config.kubernetesContexts);
   const book = openHostBook({ db, batch }, ssh);
-  const hosts = { book, ways: ssh, clusters: kubernetes, seal, epoch: lease.epoch };
+  const wake = (id: string) => void nudge(ctx, "cluster", id);
+  const hosts = { book, ways: ssh, clusters: kubernetes, seal, epoch: lease.epoch, wake };
   const mayChange = () => lease.check(db);
   const providers = (replaced.providers ?? openProviders(config, log, hosts)).map((one) =>
     bounded(one, mayChange),

@@ -24,10 +24,19 @@ export function openProviders(
     clusters,
     seal,
     epoch,
-  }: { book: HostBook; ways: AllWays; clusters: KubeClusters; seal: Seal; epoch: number },
+    wake,
+  }: {
+    book: HostBook;
+    ways: AllWays;
+    clusters: KubeClusters;
+    seal: Seal;
+    epoch: number;
+    /** Has a cluster looked at soon. */
+    wake: (clusterId: string) => void;
+  },
 ): Provider[] {
   const pods = {
-    ...{ ...ways, clusters, seal },
+    ...{ ...ways, clusters, seal, wake },
     ...{ image: config.kubernetesImage, ports: config.kubernetesPorts },
     ingressClass: config.kubernetesIngressClass,
     runtimeImage: config.kubernetesRuntimeImage,

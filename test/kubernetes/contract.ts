@@ -25,6 +25,7 @@ testContract(
       ports: "forward" as const,
       graceAtMost: 600,
       provisionMs: 10_000,
+      wake() {},
     };
     return {
       provider: kubernetesProvider({ ...ctx.ssh, ...ways }, ctx.log),

@@ -26,7 +26,7 @@ import { bringAgent, endAgentIn, pipeCommand } from "./bring.ts";
 import { machinesOf } from "./machines.ts";
 import { offersOf } from "./nodes.ts";
 import type { Pod } from "./objects.ts";
-import { endOf, type Pending, refuse, refuseUnstarted } from "./pending.ts";
+import { endOf, hasExpired, refuse, refuseUnstarted } from "./pending.ts";
 import { clusterAnnotation, labels, type PodDefaults, podName, podOf } from "./pod.ts";
 import {
   graceIn,
@@ -35,6 +35,7 @@ import {
   listNodes,
   listRunning,
   lookAtPending,
+  openPendingPods,
   phaseOf,
   readPod,
   removePod,
@@ -56,6 +57,8 @@ export interface KubeWays extends PodDefaults {
   readonly seal: Seal;
   /** How long a pod may wait for a place before another offer is tried. */
   readonly provisionMs: number;
+  /** Has a cluster looked at soon. */
+  wake(clusterId: string): void;
 }
 
 /** A launch waits so long with a pod until others have their turn. */
@@ -70,6 +73,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
   /** The contexts that nodes were seen in. */
   const contexts = new Map<string, string>();
 
+  const followPending = openPendingPods((pod) => ways.wake(partsOfNodeId(nodeOf(pod)).clusterId));
   const podsIn = (api: KubeApi) => podsWith(api, { [labels.control]: controlId });
 
   async function listPods(api: KubeApi, signal: AbortSignal): Promise<readonly Pod[]> {
@@ -153,7 +157,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     if (there !== undefined) {
       const isLeaving = there.metadata.deletionTimestamp !== undefined;
       const lacking = isPending(there) && (await lookAtPending(api, there, signal));
-      const isRefused = lacking && hasExpired(cluster, there, lacking);
+      const isRefused = lacking && hasExpired(cluster, there, lacking, ways);
       if (!isLeaving && !hasEnded(there) && !isRefused) return there;
       // What takes it away gives it time for its hooks.
       if (isLeaving) await untilGone(podsIn(api), there, signal);
@@ -168,14 +172,6 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     if (now === undefined) fail("CloudError", `pod ${name} was there, and is not any more`);
     podsIn(api).note(now);
     return now;
-  }
-
-  /** Whether a pod has waited for longer than the task, or the settings, allow. */
-  function hasExpired({ machine }: ClusterRef, { metadata }: Pod, { lacks }: Pending): boolean {
-    if (lacks === "time") return false;
-    const seconds = machine.kubernetes?.provision_timeout;
-    const limitMs = seconds === undefined ? ways.provisionMs : seconds * 1_000;
-    return limitMs >= 0 && Date.now() - Date.parse(metadata.creationTimestamp ?? "") > limitMs;
   }
 
   async function list(cluster: ClusterRef, signal: AbortSignal): Promise<NodeState[]> {
@@ -209,7 +205,8 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       return { ...node, state: phase === "Succeeded" ? "stopped" : "running" };
     const lacking = await lookAtPending(api, pod, signal);
     // To create it again refuses it.
-    if (hasExpired(cluster, pod, lacking)) return { ...node, state: "stopped" };
+    if (hasExpired(cluster, pod, lacking, ways)) return { ...node, state: "stopped" };
+    followPending(podsIn(api), pod);
     return { ...node, state: "pending", reason: lacking.why };
   }
 

@@ -1,8 +1,9 @@
 import { AppError } from "../../../common/errors.ts";
 import { containerName } from "../../doors/kubernetes/exec.ts";
+import type { ClusterRef } from "../provider.ts";
 import type { KubeEvent, Pod } from "./objects.ts";
 
-/** Why a pod does not run yet. Pure. */
+/** Why a pod does not run yet. */
 
 /** The image cannot be pulled, or no container can be made from it: another node would not help. */
 const lastingReasons = [
@@ -64,6 +65,19 @@ export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): P
         : "its image is pulled and its container created",
     lacks: "time",
   };
+}
+
+/** Whether a pod has waited for longer than the task, or the settings, allow; negative is for ever. */
+export function hasExpired(
+  { machine }: Pick<ClusterRef, "machine">,
+  { metadata }: Pod,
+  { lacks }: Pending,
+  { provisionMs }: { readonly provisionMs: number },
+): boolean {
+  if (lacks === "time") return false;
+  const seconds = machine.kubernetes?.provision_timeout;
+  const limitMs = seconds === undefined ? provisionMs : seconds * 1_000;
+  return limitMs >= 0 && Date.now() - Date.parse(metadata.creationTimestamp ?? "") > limitMs;
 }
 
 /** The states of all containers, in the order in which they begin. */

@@ -81,6 +81,25 @@ export async function untilBegun(
   return last;
 }
 
+/** Follows pending pods, each once, and calls back when one is pending no longer, gone, or cannot be followed. */
+export function openPendingPods(over: (pod: Pod) => void): (pods: PodWatch, pod: Pod) => void {
+  const followed = new Set<string>();
+  async function follow(pods: PodWatch, { metadata: { name, uid } }: Pod): Promise<void> {
+    for await (const pod of pods.follow(name, new AbortController().signal))
+      if (pod === undefined || pod.metadata.uid !== uid || !isPending(pod)) return;
+  }
+  return (pods, pod) => {
+    const { name, uid = name } = pod.metadata;
+    if (followed.has(uid)) return;
+    followed.add(uid);
+    const end = () => {
+      followed.delete(uid);
+      over(pod);
+    };
+    follow(pods, pod).then(end, end);
+  };
+}
+
 /** As `untilBegun`, by its conditions alone. */
 async function untilMoved(
   pods: PodWatch,

@@ -10,16 +10,18 @@ const signal = new AbortController().signal;
 function providerOf(
   names: () => Promise<string[]>,
   read: (context: string, path: string) => Promise<unknown>,
+  more: { watch?: () => object; wake?: (clusterId: string) => void } = {},
 ) {
   const api = async (context: string) =>
     ({
       ...{ context, namespace: "n" },
       read: (path: string) => read(context, path),
       watch: () => [new Promise(() => {})],
+      ...more,
     }) as unknown as KubeApi;
   const ways = { clusters: { names, api, close: async () => {} }, controlId: "c", image: "i" };
   const limits = { graceAtMost: 600, provisionMs: 0 };
-  return kubernetesProvider({ ...ways, ...limits } as never, pino({ level: "silent" }));
+  return kubernetesProvider({ ...ways, ...limits, ...more } as never, pino({ level: "silent" }));
 }
 
 test("a context that does not answer hides no pods of others, and a broken kubeconfig no other cloud", async () => {
@@ -137,6 +139,38 @@ test("a pod that Kubernetes ended is lost, whatever it exits with; one that ends
       "stopped",
     ],
   );
+});
+
+test("a cluster is looked at as soon as a pod of it is pending no longer", async () => {
+  const podIn = (phase: string, version: number) => ({
+    metadata: {
+      ...{ name: "outrigger-c1-0", uid: "u", resourceVersion: String(version) },
+      labels: { "outrigger/cluster-id": "c1", "outrigger/node-id": "c1-0", "outrigger/rank": "0" },
+    },
+    spec: {},
+    status: { phase },
+  });
+  const [begins, woken] = [Promise.withResolvers<object>(), Promise.withResolvers<string>()];
+  const read = async (_: string, path: string) =>
+    path.includes("/events")
+      ? { items: [{ type: "Warning", reason: "FailedMount", message: "no disk yet" }] }
+      : { metadata: { resourceVersion: "1" }, items: [podIn("Pending", 1)] };
+  let wakes = 0;
+  const provider = providerOf(async () => ["lab"], read, {
+    watch: () => [begins.promise, new Promise(() => {})],
+    wake(clusterId) {
+      wakes += 1;
+      woken.resolve(clusterId);
+    },
+  });
+  const cluster = { id: "c1", machine: {}, offer: { region: "lab" } } as ClusterRef;
+  const states = async () => (await provider.list(cluster, signal)).map(({ state }) => state);
+  assert.deepEqual([await states(), await states()], [["pending"], ["pending"]]);
+
+  begins.resolve({ type: "MODIFIED", object: podIn("Running", 2) });
+
+  assert.equal(await woken.promise, "c1");
+  assert.deepEqual([await states(), wakes], [["running"], 1]);
 });
 
 for (const phase of ["Running", "Succeeded"])
