@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
@@ -14,6 +16,13 @@ const ways = [
   { name: "from its image", task: aPodTask("echo hello"), env: {}, bundles: 1 },
   { name: "from control", task: bare, env: {}, bundles: 2 },
   {
+    name: "from control that has packed nothing yet",
+    task: bare,
+    env: {},
+    bundles: 2,
+    packs: true,
+  },
+  {
     name: "from the image that settings name",
     task: bare,
     env: settings,
@@ -27,9 +36,10 @@ const ways = [
   },
 ];
 
-for (const { name, task, env, bundles } of ways)
+for (const { name, task, env, bundles, packs } of ways)
   test(`a pod has Node.js ${name}`, options, async (t) => {
     const { control, kubectl } = await startKubeControl(t, env);
+    if (packs) rmSync(join(control.home, "control/bundles"));
     const run = async (cluster: ReturnType<typeof clusterOf>) => {
       const begun = Date.now();
       const { text } = await cluster.follow(await cluster.launch(task));

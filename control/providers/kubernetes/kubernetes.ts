@@ -1,3 +1,4 @@
+import { machine } from "node:os";
 import type { Duplex } from "node:stream";
 import { AppError, fail } from "../../../common/errors.ts";
 import { buildOf } from "../../../common/programs.ts";
@@ -165,6 +166,8 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       if (isRefused) refuse(lacking);
       if (isLeaving) return undefined;
     }
+    // Packed while the pod begins; a pod that needs it is told why that failed.
+    if (ways.runtimeImage === undefined) bundles.runtime(machine()).catch(() => {});
     const body = podOf(cluster, rank, await listNodes(api, signal), defaultsFor(cluster));
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);
     log.debug({ pod: name, context: api.context }, "pod created");
