@@ -23,6 +23,13 @@ export const engineVariables = [
   ...["APPTAINER_CACHEDIR", "SINGULARITY_CACHEDIR"],
 ] as const;
 
+/** Shell text: root has a `sudo`, which changes nothing where the image brings none. */
+export const ensureSudo = `command -v sudo || {
+    mkdir -p /usr/bin
+    printf '%s\\n' '#!/bin/sh' 'while case "$1" in -[EHnS]) ;; *) false ;; esac; do shift; done' 'exec env "$@"' > /usr/bin/sudo
+    chmod 755 /usr/bin/sudo
+  }`;
+
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**

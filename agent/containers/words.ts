@@ -1,4 +1,4 @@
-import type { Engine } from "../../common/containers.ts";
+import { type Engine, ensureSudo } from "../../common/containers.ts";
 import { product } from "../../common/product.ts";
 import { shellWord } from "../../common/shell-word.ts";
 
@@ -23,10 +23,7 @@ export const prepare = `
 cd /
 [ -e "$HOME/.bashrc" ] || { [ -r /root/.bashrc ] && cp /root/.bashrc "$HOME/.bashrc" && chown "$1:$2" "$HOME/.bashrc"; }
 if [ "$1" = 0 ]; then
-  command -v sudo || {
-    printf '%s\\n' '#!/bin/sh' 'while case "$1" in -[EHnS]) ;; *) false ;; esac; do shift; done' 'exec env "$@"' > /usr/bin/sudo
-    chmod 755 /usr/bin/sudo
-  }
+  ${ensureSudo}
 else
   grep -q "^[^:]*:[^:]*:$1:" /etc/passwd || echo "$3:x:$1:$2::$HOME:/bin/bash" >> /etc/passwd
   [ ! -d /etc/sudoers.d ] || echo "$3 ALL=(ALL) NOPASSWD: ALL" > /etc/sudoers.d/${product.word}

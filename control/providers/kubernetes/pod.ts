@@ -1,4 +1,5 @@
 import { settingName } from "../../../common/config.ts";
+import { ensureSudo } from "../../../common/containers.ts";
 import { product } from "../../../common/product.ts";
 import { imageAt, type RegistryLogin } from "../../../contract/containers-api.ts";
 import {
@@ -63,6 +64,7 @@ const gibibyte = 2 ** 30;
 const firstProcess = `
 ${findRoot}
 mkdir -p "$root/agent" "$root/bundles" && chmod 700 "$root" "$root/agent"
+[ "$(id -u)" != 0 ] || { ${ensureSudo}; } > /dev/null 2>&1
 agent= leaves=
 end() {
   leaves=1
