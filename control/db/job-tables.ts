@@ -18,6 +18,7 @@ export interface JobTables {
   job_documents: { request_id: string; document: Uint8Array; blob_id: string | null };
   job_tasks: ColumnsOf<Omit<JobTask, "job">> & {
     job_id: number;
+    job_name: string;
     user_id: string;
     workspace: string;
     wanted_by: Generated<string | null>;

@@ -94,3 +94,9 @@ export async function readCounts(
   }
   return { jobs: all, tasks: counted };
 }
+
+/** Whether no job has more than one task. */
+export const isEachAlone = ({ jobs, tasks }: Counts): boolean => sumOf(tasks.values()) === jobs;
+
+export const sumOf = (counts: Iterable<number>): number =>
+  [...counts].reduce((sum, one) => sum + one, 0);

@@ -13,7 +13,7 @@ import type { Context } from "../context.ts";
 import { inPages } from "../db/lists.ts";
 import type { Ground } from "../ground.ts";
 import { withoutNulls } from "../wire/fields.ts";
-import { type Counts, readCounts } from "./counts.ts";
+import { type Counts, isEachAlone, readCounts, sumOf } from "./counts.ts";
 import { countJobs, listPage } from "./list-store.ts";
 import { chooseJobs, type Found, isSortable, sortNames } from "./queue-filter.ts";
 import { openStatuses } from "./schema.ts";
@@ -39,7 +39,7 @@ export async function queueV2(
   const all = await readCounts(ctx.db, whose.userId, workspaces);
   const { ids, total, counts } = isPlain(input)
     ? await plainPage(ctx, input, whose, all)
-    : await chooseJobs(ctx, input, whose, statusesOf(input), isEachAlone(all));
+    : await chooseJobs(ctx, input, whose, statusesOf(input), all);
   const jobs: ManagedJobRecord[] = [];
   const toRecord = openRecords(ctx, input.fields);
   for await (const page of inPages(ids)) {
@@ -109,8 +109,3 @@ async function totalOf(
   if (!isEachAlone(counts)) return countJobs(ctx.db, { ...whose, statuses });
   return sumOf(statuses.map((status) => counts.tasks.get(status) ?? 0));
 }
-
-/** Whether no job has more than one task. */
-const isEachAlone = ({ jobs, tasks }: Counts): boolean => sumOf(tasks.values()) === jobs;
-
-const sumOf = (counts: Iterable<number>): number => [...counts].reduce((sum, one) => sum + one, 0);

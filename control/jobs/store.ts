@@ -233,14 +233,13 @@ const selectTasks = (db: Queries) =>
     .innerJoin("managed_jobs", "managed_jobs.id", "job_tasks.job_id")
     .selectAll("job_tasks")
     .select([
-      "managed_jobs.name as job_name",
       ...(["user_name", "command", "priority", "submitted_at", "pool"] as const),
       ...(["execution", "rank", "copies"] as const),
       ...(["root_id", "root_number", "parent_id", "parent_number"] as const),
     ]);
 
 type Row = Selectable<Tables["job_tasks"]> &
-  Omit<Selectable<Tables["managed_jobs"]>, "id" | "name" | "request_id"> & { job_name: string };
+  Omit<Selectable<Tables["managed_jobs"]>, "id" | "name" | "request_id">;
 
 const toTask = (row: Row): JobTask => ({
   ...tasks.toItem(row),

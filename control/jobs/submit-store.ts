@@ -109,7 +109,7 @@ const taskRow = (job: Copy, { name, resources, isPrimary, delayMs, ...task }: Ne
   ...{ name, resources, is_primary: Number(isPrimary), delay_ms: delayMs },
   ...{ pool_id: task.poolId, share: task.share && JSON.stringify(task.share) },
   ...{ lease_ms: task.leaseMs, called_back: task.calledBack },
-  ...{ user_id: job.user.id, workspace: job.workspace },
+  ...{ job_name: job.name, user_id: job.user.id, workspace: job.workspace },
   ...{ status: "PENDING" as const, status_changed_at: job.submittedAt, reason: job.reason },
   ...{ wanted: "DONE" as const, wanted_because: job.reason, wanted_by: job.user.name },
   ...{ attempt: 0, cluster_name: "", recoveries: 0, restarts: 0, failures: 0, ran_ms: 0 },

@@ -27,6 +27,7 @@ export async function jobLists(lab: Lab): Promise<Figure[]> {
   const middle = await timesOf(page({ page: 1_000 }), often);
   const finished = await timesOf(page({ page: 1, statuses: ["SUCCEEDED"] }), often);
   const named = await timesOf(page({ page: 1, name_match: "ENC" }), filtered);
+  const sorted = await timesOf(page({ page: 1, name_match: "ENC", sort_by: "job_name" }), filtered);
   const nobodys = await timesOf(page({ page: 1, user_match: "nobody" }), filtered);
   const [alone = [], beside = []] = await launches(lab, [empty, full]);
   // Counts of tasks no longer say how many jobs there are.
@@ -38,6 +39,7 @@ export async function jobLists(lab: Lab): Promise<Figure[]> {
     ...figuresOf(`${of}, page 1,000`, middle),
     ...figuresOf(`${of}, those that succeeded`, finished),
     ...figuresOf(`${of}, those with a part of a name`, named),
+    ...figuresOf(`${of}, those with a part of a name, by name`, sorted),
     ...figuresOf(`${of}, those of a user who has none`, nobodys),
     ...figuresOf(`${of} and a pipeline, those that succeeded`, beyond),
     { what: "jobs launch", measured: median(alone), unit: "ms" },

@@ -77,7 +77,7 @@ async function withThree(t: Parameters<typeof jobBed>[0]): Promise<JobBed> {
         .set({ ...job, pool })
         .where("id", "=", id)
         .execute();
-      const change = { ...task, ...times };
+      const change = { ...task, ...times, workspace: job.workspace };
       await tx.updateTable("job_tasks").set(change).where("job_id", "=", id).execute();
     });
   }
