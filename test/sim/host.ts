@@ -32,6 +32,8 @@ export interface HostWatcher {
   note(line: string): void;
   /** Control has a bug: it threw, rejected or logged this. */
   failed(error: unknown): void;
+  /** A pass over a task of a managed job went well. */
+  passed(id: string): void;
   /** Something was committed to these tables, or control takes calls again. */
   changed(written?: ReadonlySet<string>): void;
 }
@@ -110,6 +112,7 @@ export function openHost(
     lives.add(life);
     const told = {
       failed: (error: unknown) => life.process.isAlive && failed(error),
+      passed: (id: string) => life === current && watcher.passed(id),
       opened(ctx: Context) {
         life.ctx = Object.assign(ctx, { batch: withFlushes(ctx.batch, random) });
         void ctx.lease.lost.then(() => end(life));

@@ -17,7 +17,7 @@ import { managedJobs } from "../../control/jobs/reconcile.ts";
 import { closeContext, openContext } from "../../control/open.ts";
 import { operations } from "../../control/operations.ts";
 import type { Provider } from "../../control/providers/provider.ts";
-import { startReconciler } from "../../control/reconciler.ts";
+import { type Reconciler, startReconciler } from "../../control/reconciler.ts";
 import { collectReads, collectRequests } from "../../control/requests/collect.ts";
 import { findEnded } from "../../control/requests/find.ts";
 import { dropPassing } from "../../control/requests/passing.ts";
@@ -56,6 +56,8 @@ interface Heard {
   opened(ctx: Context): void;
   /** It logs a bug of its own. */
   failed(line: string): void;
+  /** A pass over a task of a managed job went well. */
+  passed(id: string): void;
 }
 
 /** What is there beside control, and outlives it. */
@@ -89,7 +91,7 @@ const collectors = [
 export async function startProgram(
   home: string,
   { provider, processes, runScript }: Outside,
-  { opened, failed }: Heard,
+  { opened, failed, passed }: Heard,
 ): Promise<Program> {
   const write = (line: string) => isBug(JSON.parse(line)) && failed(line);
   const log = pino({ level: "error" }, { write });
@@ -100,7 +102,11 @@ export async function startProgram(
   });
   opened(ctx);
   const requests = await openRequests(ctx, operations);
-  const nouns = [clusters, lateNodes, services, replicas, managedJobs, callbacksBy(runScript)];
+  const jobs: Reconciler = {
+    ...managedJobs,
+    reconcile: (of, id, ...given) => managedJobs.reconcile(of, id, ...given).then(() => passed(id)),
+  };
+  const nouns = [clusters, lateNodes, services, replicas, jobs, callbacksBy(runScript)];
   const reconciling = nouns.map((noun) => startReconciler(ctx, noun));
   requests.start();
   let collecting = Promise.resolve();

@@ -118,12 +118,15 @@ export function openStage(seed: number, home: string, steps: readonly Numbered[]
   const runScript = openCallbacks(clock, (told, by, done) =>
     guarded(() => checks.jobs.calledBack(told, by, done, by === clock.newest())),
   );
+  const passed = (id: string) => {
+    if (clock.frozenMs() === 0) guarded(() => checks.jobs.waits.passed(id));
+  };
   const outside = () => ({ provider, processes, runScript });
   const host: Host = openHost(
     home,
     network,
     outside,
-    { note, failed, changed },
+    { note, failed, changed, passed },
     openRandom(seed, "disk"),
   );
   const boundMs = waitBoundsMs[steps.some(([, step]) => isTroubled(step)) ? "troubled" : "usual"];

@@ -8,6 +8,8 @@ import type { Task } from "./job-checks.ts";
 export interface WaitChecks {
   /** What holds now; without `isHeard` control is away or held up, and what it says may be old. */
   look(now: number, isHeard: IsHeard | undefined, boundMs: number): void;
+  /** What holds once control has looked at a task without an error. */
+  passed(id: string): void;
 }
 
 /** Whether every machine of a cluster answers. */
@@ -28,9 +30,12 @@ interface Cluster {
   readonly id: string;
   readonly status: string;
   readonly wanted: string;
+  /** What keeps it from being UP. */
+  readonly problem: string | null;
 }
 
-const present = "SELECT id, status, wanted FROM clusters WHERE status <> 'GONE'";
+const present =
+  "SELECT id, status, wanted, problem ->> 'message' AS problem FROM clusters WHERE status <> 'GONE'";
 const { isFinal } = managedJobMachine;
 
 const isUp = ({ cluster }: Waiting): boolean => cluster?.status === "UP";
@@ -94,6 +99,16 @@ const reasons: readonly (readonly [RegExp, (of: Waiting, word: string | undefine
 const isPlain = (of: Waiting): boolean =>
   (isRunning(of) && of.isHeard && !of.isOver) || (of.task.status === "STARTING" && !isUp(of));
 
+/**
+ * Whether a task that control has just looked at must say what it waits for. Its status says enough only while its
+ * cluster comes up without a problem, or is deleted.
+ */
+const isOwed = ({ task, cluster }: Pick<Waiting, "task" | "cluster">): boolean =>
+  ["PENDING", "STARTING", "RECOVERING"].includes(task.status) &&
+  task.wanted === "DONE" &&
+  cluster?.wanted !== "GONE" &&
+  (cluster === undefined || cluster.status === "UP" || cluster.problem !== null);
+
 function isTrue(of: Waiting, words: string): boolean {
   const row = reasons.find(([pattern]) => pattern.test(words));
   return row?.[1](of, row[0].exec(words)?.[1]) ?? false;
@@ -110,6 +125,8 @@ export function openWaitChecks(
   const clusters = prepare(present);
   /** What tasks say that is wrong, and since when. */
   const wrong = new Map<string, { readonly since: number; readonly what: string }>();
+  /** The tasks that said nothing although they must, as the last look at them left them. */
+  const silent = new Map<string, string>();
 
   function listWaiting(isHeard: IsHeard): Waiting[] {
     const standing = new Map(rows<Cluster>(clusters).map((one) => [one.id, one]));
@@ -127,6 +144,17 @@ export function openWaitChecks(
   }
 
   return {
+    passed(id) {
+      const task = tasks().find((one) => one.id === id);
+      const cluster = rows<Cluster>(clusters).find((one) => one.id === task?.cluster_id);
+      const isSilent = task !== undefined && task.waits_for === null && isOwed({ task, cluster });
+      const what = `${task?.status}, attempt ${task?.attempt}: ${cluster?.status} ${cluster?.problem}`;
+      // What it waits for may have come about during the first look; the second one must see it.
+      if (isSilent && silent.get(id) === what)
+        throw new Violation("a task was looked at and does not say what it waits for", what);
+      silent.delete(id);
+      if (isSilent) silent.set(id, what);
+    },
     look(now, isHeard, boundMs) {
       const before = new Map(wrong);
       wrong.clear();
