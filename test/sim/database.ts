@@ -98,7 +98,8 @@ const writtenTable = /^(?:insert into|update|delete from) "?(\w+)/i;
 
 /** A statement that tells of itself. */
 function watching(text: string): StatementSync {
-  const statement = prepare(text);
+  // Not one of `prepare`: control has its rows come as arrays.
+  const statement = database.prepare(text);
   const table = writtenTable.exec(text)?.[1];
   const telling =
     (name: "all" | "run") =>
@@ -111,6 +112,7 @@ function watching(text: string): StatementSync {
     };
   const used: Record<string, unknown> = {
     columns: () => statement.columns(),
+    setReturnArrays: (enabled: boolean) => statement.setReturnArrays(enabled),
     all: telling("all"),
     run: telling("run"),
   };
