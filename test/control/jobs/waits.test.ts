@@ -108,6 +108,21 @@ const waits: Readonly<Record<string, (t: TestContext) => Promise<Waiting>>> = {
     await bed.world.run(rows.cancel, { job_ids: [1] });
     return [bed, 1];
   },
+  "waits until worker warm-1 answers, or is gone": async (t) => {
+    const bed = await withPool(t, aPool("workers: 1"));
+    await bed.untilTask(await bed.submit(), "RUNNING");
+    await silence(bed);
+    await bed.world.run(rows.cancel, { job_ids: [1] });
+    return [bed, 1];
+  },
+  "waits to submit its task: not now": async (t) => {
+    const bed = await withPool(t, aPool("workers: 1"));
+    const refuse = (name: string) => {
+      if (name === "submit") throw notNow;
+    };
+    for (const { node } of bed.world.provider.machines.values()) node.onCall = refuse;
+    return [bed, await bed.submit()];
+  },
 };
 
 const withHook = "name: train\nconfig: {hooks: [{run: save}]}\nrun: train";
