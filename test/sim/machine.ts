@@ -41,6 +41,10 @@ export function installFiles(): void {
   Object.assign(require("node:fs"), {
     appendFileSync: withDisk(appendFileSync),
     writeFileSync: withDisk(writeFileSync),
+    fsync(descriptor: number, done: (error: null) => void) {
+      fs.fsyncSync(descriptor);
+      done(null);
+    },
   });
   syncBuiltinESMExports();
   const work: Record<string, unknown> = { ...fs };
