@@ -59,10 +59,6 @@ const rows: Readonly<Record<string, Row>> = {
     script: ["kubernetes/run", "test/kubernetes/{faults,hooks}.ts"],
   },
   "launches and jobs on pods": { script: ["kubernetes/run", "bench", "pods"] },
-  "a Slurm without its controller for a minute": {
-    files: ["slurm/faults.ts"],
-    env: { SLURM_AWAY_SECONDS: "65" },
-  },
   "20,000 seeds of the simulation": { program: ["sim/main.ts", "--seeds", "20000", "--jobs", "2"] },
 };
 

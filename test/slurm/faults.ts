@@ -9,7 +9,7 @@ import { whyNoSlurm } from "../helpers/slurm.ts";
 import { aTask, startOnSlurm } from "./bed.ts";
 
 const options = { skip: whyNoSlurm(), timeout: 280_000 };
-/** A nightly run keeps slurmctld away for longer. */
+/** `.ci/run` keeps slurmctld away for longer. */
 const awaySeconds = Number(process.env["SLURM_AWAY_SECONDS"] ?? 3);
 
 test("what goes wrong in Slurm is told, and costs no job that is well", options, async (t) => {
