@@ -33,7 +33,7 @@ export async function startOnSlurm(
       const [job] = jobs;
       return (job?.status === "RUNNING" && job.recovery_count === recoveries) || undefined;
     });
-  return { slurm, control, untilNothingIsLeft, untilRuns };
+  return { slurm, scratch, control, untilNothingIsLeft, untilRuns };
 }
 
 export const aTask = (run: string, more: object = {}) =>

@@ -169,11 +169,12 @@ server.listen(0, () => {
  * \`end\` for $3, ends the agent of rank $4 alone.
  */
 export const nodeScript = `
-folder=$1 own=$HOME rank=\${4:-$SLURM_NODEID}
-export HOME=$2/${product.word}-$(id -u)-$SLURM_JOB_ID-$rank
+folder=$1 own=$HOME rank=\${4:-$SLURM_NODEID} homes=$2/${product.word}-$(id -u)
+export HOME=$homes-$SLURM_JOB_ID-$rank
+# Others may write to the scratch folder.
+owned() { [ -O "$1" ] && [ ! -L "$1" ]; }
 if [ "$3" = end ]; then
-  # Others may write to the scratch folder.
-  [ -O "$HOME" ] && [ ! -L "$HOME" ] && kill -KILL "$(cat "$HOME/agent.pid")"
+  owned "$HOME" && kill -KILL "$(cat "$HOME/agent.pid")"
   exit
 fi
 umask 077
@@ -183,10 +184,21 @@ over() {
   [ ! -e "$remove" ] || sh "$remove"
   rm -rf "$HOME"
 }
-# A job that is requeued has the same id, and Slurm may have killed it before it had removed its home.
-[ ! -O "$HOME" ] || [ -L "$HOME" ] || over
+# Slurm may have killed a job before it had removed its home. One that is requeued has the same id; any other is over
+# once Slurm does not know it. Another site may use the folder, so only homes of this machine, since it booted, are meant.
+read -r boot < /proc/sys/kernel/random/boot_id
+! owned "$HOME" || over
+for one in "$homes"-*; do
+  job=\${one#"$homes-"}
+  owned "$one" && [ "$(cat "$one/.boot" 2> /dev/null)" = "$boot" ] || continue
+  case $(timeout 10 squeue --noheader --jobs="\${job%-*}" --format=%T 2>&1 || echo "($?)") in
+    '' | *'Invalid job id'*) (HOME=$one && over) ;;
+    *'('*) break ;;
+  esac
+done
 mkdir -p "$2" && mkdir -m 700 "$HOME" && cd "$HOME" || exit 1
 trap over EXIT
+echo "$boot" > .boot
 ln -s "$own" "$HOME/home"
 # Containers are part of the allocation: its limits and its end are theirs. Those of a docker daemon would not be.
 export DOCKER_HOST=unix:///nowhere ${upper}_CONTAINER_OPTIONS="--cgroups=disabled -v $own:$own"

@@ -14,6 +14,7 @@ import { readMachines } from "./machines.ts";
 import { type NodeKind, offersOf, readNodes } from "./offers.ts";
 import { type AskedOfSlurm, jobNameOf, kindsIn, optionsOf, partitionOf } from "./options.ts";
 import { type Allocation, isOpen, readQueue, stateOf } from "./queue.ts";
+import { isUnsubmitted, refuses } from "./refusals.ts";
 import { openRelays, type RelayedNode } from "./relays.ts";
 import {
   batchScript,
@@ -81,8 +82,10 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
   /** Clusters that were ended; Slurm shows their jobs for some minutes. */
   const ended = new Set<string>();
   const endings = new Map<string, Promise<void>>();
-  /** Clusters whose job this process has seen to, with its build of the agent, and those of which an agent answered. */
-  const [prepared, reached] = [new Set<string>(), new Set<string>()];
+  /** Clusters whose job this process has seen to, with its build of the agent. */
+  const prepared = new Set<string>();
+  /** Clusters of which an agent has answered. */
+  const reached = new Set<string>();
   let lacksEngine = false;
   const folderOf = async (clusterId: string) => join(await login.folder(), clusterId);
   /** What scripts are given that change something of a cluster. */
@@ -201,8 +204,8 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     const { addresses } = await nodes.read();
     return Array.from({ length: count }, (_, rank) => {
       const host = job.hosts[rank] ?? "";
-      const address = addresses.get(host) ?? host;
-      return { id: nodeIdOf({ id }, rank), rank, ...state, ...failure, address };
+      const node = { id: nodeIdOf({ id }, rank), rank, address: addresses.get(host) ?? host };
+      return { ...node, ...state, ...failure };
     });
   }
 
@@ -231,7 +234,8 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
 
   async function end(id: string, signal: AbortSignal): Promise<void> {
     if (ended.has(id) && (await find(id)) === undefined) return;
-    for (const ids of [prepared, reached]) ids.delete(id);
+    prepared.delete(id);
+    reached.delete(id);
     relays.forget(await folderOf(id));
     const words = await wordsOf(id);
     await inTurn(() => login.run(endScript, words, signal)).finally(queue.forget);
@@ -285,15 +289,3 @@ export function openSite({ name, login, forwards, scratch, controlId, epoch }: S
     },
   };
 }
-
-/** Whether a site is away and has nothing of the cluster, which goes elsewhere then. */
-const isUnsubmitted = (error: unknown): error is AppError =>
-  error instanceof AppError && error.message.endsWith(unsubmitted);
-
-/** Whether Slurm does not take a job, which is tried at another offer then. */
-const refuses = (error: unknown): error is AppError =>
-  error instanceof AppError &&
-  /allocation failure|batch job submission failed|invalid|violates|not available/i.test(
-    error.message,
-  ) &&
-  !/contact|authentication|socket|timed out/i.test(error.message);
