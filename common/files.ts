@@ -139,8 +139,8 @@ export async function spareBytes(folder: string): Promise<number> {
 }
 
 /**
- * Puts on disk what was written to a file, or which names a folder has. Only that is done in another thread: to hand it
- * the rest takes longer than doing it.
+ * Puts on disk what was written to a file, or which names a folder has. Only the flush runs in another thread, as
+ * handing over the opening and the closing takes longer than doing them.
  */
 export async function flush(path: string): Promise<void> {
   const descriptor = openSync(path, "r");

@@ -46,16 +46,14 @@ async function showStatus(
     empty: sayNone(names, "No clusters. Launch one: outrigger launch -c dev 'echo hello'"),
   });
   if (world.json) return;
-  for (const { name, init_status_reason: why } of rows.filter(isHeldUp).slice(0, heldUpAtMost))
-    world.terminal.note(`${name} is INIT: ${why}`);
+  const reasons = rows.flatMap(({ name, init_status_reason: why }) =>
+    why ? [`${name} is INIT: ${why}`] : [],
+  );
+  for (const reason of reasons.slice(0, reasonsAtMost)) world.terminal.note(reason);
   for (const note of await spent) world.terminal.note(note);
 }
 
-const heldUpAtMost = 5;
-
-/** Whether a cluster waits for machines, or something is amiss with it. */
-const isHeldUp = ({ init_kind: kind, init_status_reason: why }: ClusterStatusRecord): boolean =>
-  kind === "unhealthy" || / pending: /.test(why ?? "");
+const reasonsAtMost = 5;
 
 /** What workspaces have spent that take no launches for it; a control plane of before does not tell. */
 async function listSpent(client: Client): Promise<string[]> {

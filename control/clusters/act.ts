@@ -113,7 +113,9 @@ const making: ReadonlySet<Action["do"]> = new Set([
   "rouseHead",
 ]);
 
-/** After these, the nodes are no longer as the provider last said. */
+export const makesNodes = (name: Action["do"]): boolean => making.has(name);
+
+/** After these, the nodes may not be as the provider last said. */
 const changing: ReadonlySet<Action["do"]> = new Set([
   "create",
   "revive",
@@ -123,8 +125,6 @@ const changing: ReadonlySet<Action["do"]> = new Set([
   "stop",
   "destroy",
 ]);
-
-export const makesNodes = (name: Action["do"]): boolean => making.has(name);
 
 /**
  * Does the things of a step side by side, and answers what each came to once all of them are over: `refused`

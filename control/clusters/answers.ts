@@ -19,11 +19,14 @@ export interface Answers {
   nodes?: { readonly seen: NodeState[]; readonly goodUntil: number } | undefined;
 }
 
+/** What a pass begins with. */
+export const noAnswers = (): Answers => ({ agents: new Map() });
+
 /** What each agent answered last. */
 export const lastHealth = ({ agents }: Answers): ReadonlyMap<number, Health> =>
   new Map([...agents].map(([rank, { health }]) => [rank, health]));
 
-/** What the provider answered just now, else what `ask` does. */
+/** What the provider answered just now, as `healthTimeoutMs` says, else what `ask` does. */
 export async function nodesOf(
   answers: Answers,
   ask: () => Promise<NodeState[]>,

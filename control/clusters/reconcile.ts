@@ -10,7 +10,7 @@ import type { NodeState } from "../providers/provider.ts";
 import { type Aside, obsolete, type Reconciler } from "../reconciler.ts";
 import { failureOf } from "../requests/schema.ts";
 import { actStep, isQuick, makesNodes, type Pass } from "./act.ts";
-import { type Answers, healthOf, healthTimeoutMs, lastHealth, nodesOf } from "./answers.ts";
+import { healthOf, healthTimeoutMs, lastHealth, noAnswers, nodesOf } from "./answers.ts";
 import { isOutdated } from "./create.ts";
 import { knowsHooks } from "./hooks/told.ts";
 import { isReleased } from "./lifecycles/plan.ts";
@@ -72,7 +72,7 @@ async function settle(
   aside: Aside,
 ): Promise<void> {
   const { id } = cluster;
-  const answers: Answers = { agents: new Map() };
+  let answers = noAnswers();
   let losses = 0;
   for (let round = 1; ; round += 1, cluster = await getCluster(ctx.db, id)) {
     if (cluster.status === "GONE") return ctx.watches.forget(id);
@@ -84,8 +84,7 @@ async function settle(
       if (outcome === waiting) return ctx.watches.forget(id);
       if (outcome === lost) {
         losses += 1;
-        answers.agents.clear();
-        answers.nodes = undefined;
+        answers = noAnswers();
       }
       // There is an end to the offers.
       if (outcome === refused) round = 0;

@@ -172,11 +172,8 @@ test("--async prints the id of the request and waits for nothing", async (t) => 
 
 test("status says what a cluster that is INIT waits for", async (t) => {
   const why = "node 0 pending: Slurm job 7: Resources, position 2 in partition low";
-  const waiting = { ...cluster("dev", "INIT"), init_kind: "launching" };
-  const result = [
-    { ...waiting, init_status_reason: why },
-    { ...waiting, init_status_reason: "x" },
-  ];
+  const dev = { ...cluster("dev", "INIT"), init_kind: "launching", init_status_reason: why };
+  const result = [dev, { ...cluster("up"), init_kind: null, init_status_reason: null }];
   const control = await fakeControl(t, { "POST /status": { result } });
   const outrigger = await commandLine(t, control.endpoint);
 

@@ -14,7 +14,7 @@ import {
 import { type Cluster, eventOf } from "../schema.ts";
 import type { StoredLifecycle } from "./schema.ts";
 
-/** What comes before the provider is called, up to these steps, which call it; undefined where only they are left. */
+/** What comes before the provider is called, and then `calls`, which call it; undefined where only these are left. */
 export function departure(
   cluster: Cluster,
   nodes: Observed[],

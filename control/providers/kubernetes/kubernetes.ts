@@ -166,7 +166,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       if (isRefused) refuse(lacking);
       if (isLeaving) return undefined;
     }
-    // Packed while the pod begins; a pod that needs it is told why that failed.
+    // Packing begins with the pod. If it fails, the step that needs the bundle says why.
     if (ways.runtimeImage === undefined) bundles.runtime(machine()).catch(() => {});
     const body = podOf(cluster, rank, await listNodes(api, signal), defaultsFor(cluster));
     const made = await api.send<Pod>("POST", podPath(api.namespace), body, signal);

@@ -4,9 +4,9 @@ import { Health } from "../../../contract/agent-shapes.ts";
 import { Lifecycle } from "../../../contract/lifecycle-shapes.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import {
-  type Answers,
   healthOf,
   healthTimeoutMs,
+  noAnswers,
   nodesOf,
   noteHealth,
   noteLifecycle,
@@ -36,7 +36,7 @@ test("an agent is not asked again for what it has just answered to an action", a
 test("an answer is taken for the health of a node once, and only for a short time", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => now);
-  const answers: Answers = { agents: new Map() };
+  const answers = noAnswers();
   const before = aHealth(1);
   const asked = aHealth(2);
   const look = () => healthOf(answers, 0, async () => asked);
@@ -63,7 +63,7 @@ const notes = [
 
 for (const { what, told, is } of notes)
   test(`of the lifecycles that answer an action, ${what}`, async () => {
-    const answers: Answers = { agents: new Map() };
+    const answers = noAnswers();
     noteHealth(answers, 0, { ...aHealth(1), lifecycle: aLifecycle });
 
     noteLifecycle(answers, 0, told);
@@ -73,7 +73,7 @@ for (const { what, told, is } of notes)
   });
 
 test("a lifecycle says nothing of a node whose health is not known", async () => {
-  const answers: Answers = { agents: new Map() };
+  const answers = noAnswers();
   const asked = aHealth(2);
 
   noteLifecycle(answers, 0, aLifecycle);
@@ -84,7 +84,7 @@ test("a lifecycle says nothing of a node whose health is not known", async () =>
 test("nodes are listed again in a pass only after a short time, or once an action has changed them", async (t) => {
   let now = 0;
   t.mock.method(performance, "now", () => now);
-  const answers: Answers = { agents: new Map() };
+  const answers = noAnswers();
   let lists = 0;
   const list = async () => {
     lists += 1;

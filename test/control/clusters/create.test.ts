@@ -3,6 +3,7 @@ import { type TestContext, test } from "node:test";
 import { fail } from "../../../common/errors.ts";
 import { clusterOperations as rows } from "../../../contract/operations/clusters.ts";
 import { act, type Pass } from "../../../control/clusters/act.ts";
+import { noAnswers } from "../../../control/clusters/answers.ts";
 import type { Cluster } from "../../../control/clusters/schema.ts";
 import { testWorld, type World } from "../../helpers/world.ts";
 
@@ -26,7 +27,7 @@ function hurry(t: TestContext): void {
 
 /** A pass over a cluster that has observed nothing yet. */
 const passOver = ({ ctx }: World, cluster: Cluster): Pass => ({
-  ...{ ctx, cluster, open: [], nodes: [], answers: { agents: new Map() } },
+  ...{ ctx, cluster, open: [], nodes: [], answers: noAnswers() },
   ...{ looksAgain: true, signal: new AbortController().signal },
 });
 
@@ -228,20 +229,8 @@ test("an agent that has started by itself meanwhile is not brought back", async 
   const world = await testWorld(t);
   await world.run(rows.launch, { cluster_name: "demo", task: "{}" });
   const cluster = await world.cluster("demo");
-  const { signal } = new AbortController();
 
-  await act(
-    {
-      ctx: world.ctx,
-      cluster,
-      open: [],
-      nodes: [],
-      answers: { agents: new Map() },
-      looksAgain: true,
-      signal,
-    },
-    { do: "revive", rank: 0 },
-  );
+  await act(passOver(world, cluster), { do: "revive", rank: 0 });
 
   assert.deepEqual(world.provider.calls, ["create 0"]);
 });
