@@ -13,7 +13,7 @@ const oneJob = { OUTRIGGER_MANAGED_JOBS_AT_MOST: "1" };
 const launchesTimed = 50;
 const pipeline = "name: pipe\n---\nname: a\nrun: 'true'\n---\nname: b\nrun: 'true'";
 const often = { warmUps: 20, samples: 300 };
-const filtered = { warmUps: 5, samples: 50 };
+const filtered = { warmUps: 5, samples: 200 };
 
 /** A page of many managed jobs, and what their number does to the submission of one more. */
 export async function jobLists(lab: Lab): Promise<Figure[]> {
