@@ -1,3 +1,4 @@
+import assert from "node:assert/strict";
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -19,13 +20,17 @@ export async function startOnSlurm(
     ...{ OUTRIGGER_SLURM_SCRATCH: scratch, ...more },
   };
   const control = await startControl(t, { env });
-  const untilNothingIsLeft = () =>
-    until(async () => {
-      const jobs = await slurm.run("squeue", "--noheader");
-      // What control notes there itself begins with a dot.
-      const isEmpty = (folder: string) => readdirSync(folder).every((name) => name.startsWith("."));
-      return (jobs === "" && [scratch, join(control.home, "slurm")].every(isEmpty)) || undefined;
-    });
+  /** Jobs, homes of nodes, and folders of clusters. */
+  async function listLeft(): Promise<string[]> {
+    const jobs = await slurm.run("squeue", "--noheader");
+    const names = [scratch, join(control.home, "slurm")].flatMap((folder) => readdirSync(folder));
+    // What control notes there itself begins with a dot.
+    return [...(jobs === "" ? [] : [jobs]), ...names.filter((name) => !name.startsWith("."))];
+  }
+  async function untilNothingIsLeft(): Promise<void> {
+    await until(async () => (await listLeft()).length === 0 || undefined).catch(() => {});
+    assert.deepEqual(await listLeft(), []);
+  }
   /** Until the one managed job runs again after so many recoveries. */
   const untilRuns = (recoveries: number) =>
     until(async () => {

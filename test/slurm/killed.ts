@@ -21,7 +21,7 @@ test(
 
     await until(async () => (await slurm.run("squeue", "--noheader")) === "" || undefined);
     assert.equal(readdirSync(scratch).length, 1);
-    const { text } = await next.follow(await next.launch(aTask("ls -d ~/../outrigger-*")));
+    const { text } = await next.follow(await next.launch(aTask("cd ~/.. && ls -d outrigger-*")));
     assert.equal(text.match(/outrigger-\d+-\d+-0/g)?.length, 1);
     await next.down();
     await untilNothingIsLeft();
