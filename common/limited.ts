@@ -22,10 +22,10 @@ export async function limited<T>(
 }
 
 /** Waits for work that goes on without us where a signal aborts; rejects then with its reason. */
-export async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const abort = () => reject(signal.reason);
   signal.throwIfAborted();
   signal.addEventListener("abort", abort);
-  await Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
+  return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }

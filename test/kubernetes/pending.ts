@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { clusterOperations as clusters } from "../../contract/operations/clusters.ts";
 import { explainOperations as rows } from "../../contract/operations/explain.ts";
 import { containerName } from "../../control/doors/kubernetes/exec.ts";
@@ -12,6 +12,7 @@ import type { TestControl } from "../helpers/programs.ts";
 import { addGpus, aPodTask, gpuResources, outFolder, startKubeControl } from "./lab.ts";
 
 const skip = whyNoLab();
+const toldSeconds = 5;
 
 test("a pod that nothing has room for says why, and the launch goes elsewhere", {
   skip,
@@ -31,7 +32,10 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
     writeFileSync(task, aPodTask("true", gpus));
     const { code, stderr } = await control.cli("launch", "-y", "-c", "second", task);
     assert.notEqual(code, 0);
-    assert.match(stderr, /pending: 0\/1 nodes are available: 1 Insufficient nvidia.com\/gpu\.\n/);
+    assert.match(
+      stderr,
+      /pending: 0\/1 nodes are available: 1 Insufficient nvidia.com\/gpu\. Nodes that have nvidia.com\/gpu: lab1 \(8\)\.\n/,
+    );
     assert.match(stderr, /no offer is left for H100:8.*Insufficient nvidia.com\/gpu/s);
     const ofSecond = ["pods,services", "--selector=outrigger/cluster=second", "--output=name"];
     await until(async () => (await lab.kubectl("get", ...ofSecond)) === "" || undefined);
@@ -79,22 +83,59 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
           resources: { ...gpuResources, accelerators: "H100:2" },
           config: { kubernetes: patient },
         }),
-        why: /node 0 pending: 0\/1 nodes are available: 1 Insufficient nvidia.com\/gpu/,
+        why: /node 0 pending: 0\/1 nodes are available: 1 Insufficient nvidia.com\/gpu\. Nodes that have nvidia.com\/gpu: lab1 \(8\)/,
       },
       mount: {
         task: aPodTask("true", { config: { kubernetes: { pod_config: { spec } } } }),
         why: /node 0 pending: FailedMount: .*secret "gone" not found/,
       },
     };
-    for (const [name, { task, why }] of Object.entries(waits)) {
-      const seconds = await whenTold(control, name, task, why);
-      t.diagnostic(`${name}: told after ${JSON.stringify(seconds)} s`);
-      for (const one of Object.values(seconds)) assert.ok(one < 15, name);
-      await clusterOf(control, name).down();
-    }
+    for (const [name, { task, why }] of Object.entries(waits))
+      await assertTold(t, control, name, task, why);
   });
   await clusterOf(control, "first").down();
 });
+
+test("a pod whose nodes have a taint says so, and the launch goes elsewhere after the time that settings give", {
+  skip,
+  timeout: 180_000,
+}, async (t) => {
+  // More than the default.
+  const provisionSeconds = 12;
+  const settings = { OUTRIGGER_KUBERNETES_PROVISION_SECONDS: String(provisionSeconds) };
+  const { control, kubectl } = await startKubeControl(t, settings);
+  const taint = "lab/reserved=ann:NoSchedule";
+  await kubectl("taint", "node", "lab1", taint);
+  t.after(() => kubectl("taint", "node", "lab1", `${taint}-`));
+  const patient = { kubernetes: { provision_timeout: -1 } };
+  const why =
+    /pending: 0\/1 nodes are available: .* untolerated taint.* Taint lab\/reserved=ann:NoSchedule: lab1/;
+  await assertTold(t, control, "patient", aPodTask("true", { config: patient }), why);
+
+  const resources = { ordered: [{ infra: "k8s", cpus: 0.25 }, { infra: "local" }] };
+  const begunAt = performance.now();
+  const demo = clusterOf(control, "demo");
+  const { code, text } = await demo.follow(await demo.launch(aPodTask("echo here", { resources })));
+
+  assert.equal(code, 0);
+  assert.match(text, /here/);
+  assert.ok(performance.now() - begunAt > provisionSeconds * 1_000);
+  await demo.down();
+});
+
+/** Launches a task, and checks that each of what shows a launch soon says why its pod waits. */
+async function assertTold(
+  t: TestContext,
+  control: TestControl,
+  name: string,
+  task: string,
+  why: RegExp,
+): Promise<void> {
+  const seconds = await whenTold(control, name, task, why);
+  t.diagnostic(`${name}: told after ${JSON.stringify(seconds)} s`);
+  for (const [by, one] of Object.entries(seconds)) assert.ok(one < toldSeconds, `${name}: ${by}`);
+  await clusterOf(control, name).down();
+}
 
 /** The seconds from a launch until each of what shows it says why its pod waits. */
 async function whenTold({ client }: TestControl, name: string, task: string, why: RegExp) {

@@ -35,12 +35,9 @@ import {
   isPending,
   listNodes,
   listRunning,
-  lookAtPending,
-  openPendingPods,
   phaseOf,
   readPod,
   removePod,
-  untilBegun,
   untilGone,
   whyLost,
   whyUnready,
@@ -48,6 +45,7 @@ import {
 import { findOutside } from "./ports.ts";
 import { ensureShared } from "./shared.ts";
 import { openSpots } from "./spot.ts";
+import { lookAtPending, openPendingPods, untilBegun } from "./waiting.ts";
 import { podsWith } from "./watch.ts";
 
 /** How pods are reached, and what they get. */

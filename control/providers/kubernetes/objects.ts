@@ -45,6 +45,7 @@ export interface Pod {
   readonly spec: {
     readonly nodeName?: string;
     readonly terminationGracePeriodSeconds?: number;
+    readonly tolerations?: readonly Toleration[];
     readonly containers: readonly { readonly resources?: { readonly requests?: Amounts } }[];
   };
   readonly status: {
@@ -60,15 +61,24 @@ export interface Pod {
 
 export type Amounts = Readonly<Record<string, string>>;
 
+export interface Taint {
+  readonly key: string;
+  readonly value?: string;
+  readonly effect: string;
+}
+
+export interface Toleration {
+  readonly key?: string;
+  readonly operator?: string;
+  readonly value?: string;
+  readonly effect?: string;
+}
+
 export interface KubeNode {
   readonly metadata: Meta;
   readonly spec: {
     readonly unschedulable?: boolean;
-    readonly taints?: readonly {
-      readonly key: string;
-      readonly value?: string;
-      readonly effect: string;
-    }[];
+    readonly taints?: readonly Taint[];
   };
   readonly status: {
     readonly allocatable?: Amounts;

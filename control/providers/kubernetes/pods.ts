@@ -2,16 +2,13 @@ import type { KubeApi } from "../../doors/kubernetes/api.ts";
 import { containerName, podPath } from "../../doors/kubernetes/exec.ts";
 import { announceDeletion } from "./bring.ts";
 import { isReady } from "./nodes.ts";
-import type { KubeEvent, KubeNode, ListOf, Pod } from "./objects.ts";
-import { type Pending, pendingOf } from "./pending.ts";
+import type { KubeNode, ListOf, Pod } from "./objects.ts";
 import type { PodWatch } from "./watch.ts";
 
 /** Calls about pods and what belongs to them, in the namespace of a context. */
 
 /** A pod that was told of its end leaves at once; one that hangs is killed after this. */
 const deletionSeconds = 5;
-/** A pod that has not begun is looked at for warnings so often. */
-const warningMs = 2_000;
 /** How long after its time a pod may end before its node is looked at. */
 const lateMs = 20_000;
 
@@ -61,66 +58,6 @@ export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<re
   const fields = "status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=";
   const path = `/api/v1/pods?fieldSelector=${encodeURIComponent(fields)}`;
   return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
-}
-
-/** Waits until a pod runs, has a reason not to, by its conditions or by a warning, or the time is over. */
-export async function untilBegun(
-  pods: PodWatch,
-  pod: Pod,
-  withinMs: number,
-  signal: AbortSignal,
-): Promise<Pod> {
-  const endsAt = performance.now() + withinMs;
-  let last = pod;
-  while (performance.now() < endsAt) {
-    last = await untilMoved(pods, last, warningMs, signal);
-    if (!isPending(last)) break;
-    const { lacks, isWarned } = await lookAtPending(pods.api, last, signal);
-    if (lacks !== "time" || isWarned) break;
-  }
-  return last;
-}
-
-/** Follows pending pods, each once, and calls back when one is pending no longer, gone, or cannot be followed. */
-export function openPendingPods(over: (pod: Pod) => void): (pods: PodWatch, pod: Pod) => void {
-  const followed = new Set<string>();
-  async function follow(pods: PodWatch, { metadata: { name, uid } }: Pod): Promise<void> {
-    for await (const pod of pods.follow(name, new AbortController().signal))
-      if (pod === undefined || pod.metadata.uid !== uid || !isPending(pod)) return;
-  }
-  return (pods, pod) => {
-    const { name, uid = name } = pod.metadata;
-    if (followed.has(uid)) return;
-    followed.add(uid);
-    const end = () => {
-      followed.delete(uid);
-      over(pod);
-    };
-    follow(pods, pod).then(end, end);
-  };
-}
-
-/** As `untilBegun`, by its conditions alone. */
-async function untilMoved(
-  pods: PodWatch,
-  pod: Pod,
-  withinMs: number,
-  signal: AbortSignal,
-): Promise<Pod> {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
-  let last = pod;
-  const isSettled = () => !isPending(last) || pendingOf(last).lacks !== "time";
-  try {
-    if (!isSettled())
-      for await (const one of pods.follow(pod.metadata.name, limit)) {
-        last = one ?? last;
-        if (one === undefined || isSettled()) break;
-      }
-  } catch (error) {
-    signal.throwIfAborted();
-    if (!limit.aborted) throw error;
-  }
-  return last;
 }
 
 /** Waits until a pod that is being deleted is gone; one whose node cannot end it is taken out of the API. */
@@ -199,12 +136,3 @@ const deletePod = (api: KubeApi, name: string, graceSeconds: number, signal: Abo
     undefined,
     signal,
   );
-
-/** Why a pod does not run yet, from its conditions and, if those do not say, its events. */
-export async function lookAtPending(api: KubeApi, pod: Pod, signal: AbortSignal): Promise<Pending> {
-  const pending = pendingOf(pod);
-  if (pending.lacks !== "time") return pending;
-  const of = `involvedObject.name%3D${pod.metadata.name}`;
-  const path = `/api/v1/namespaces/${api.namespace}/events?fieldSelector=${of}`;
-  return pendingOf(pod, (await api.read<ListOf<KubeEvent>>(path, signal))?.items);
-}

@@ -11,7 +11,7 @@ import { type Installed, installAgent } from "../../doors/ssh/install.ts";
 import { probeHost } from "../../doors/ssh/probe.ts";
 import { nameOf, type SshTarget } from "../../doors/ssh/target.ts";
 import { within } from "../../doors/ssh/trouble.ts";
-import { cached } from "./cached.ts";
+import { cached } from "../cached.ts";
 import { complaintOf, type Login, limits } from "./login.ts";
 import type { LoginName } from "./site-names.ts";
 

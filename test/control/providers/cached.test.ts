@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { cached } from "../../../../control/providers/slurm/cached.ts";
+import { cached } from "../../../control/providers/cached.ts";
 
 test("callers that come while an old answer is on its way share the one after it", async () => {
   const answers: PromiseWithResolvers<number>[] = [];
