@@ -25,7 +25,7 @@ export interface Lab {
   /** What kubectl prints, in the namespace. */
   kubectl(...words: string[]): Promise<string>;
   /** Makes an object, of the namespace unless it belongs to none. */
-  create(object: { kind: string; metadata: object; spec: object }): Promise<string>;
+  create(object: { kind: string; metadata: object; spec?: object }): Promise<string>;
   /** An object of the namespace, or undefined. */
   get<T>(kind: string, name: string): Promise<T | undefined>;
 }
