@@ -100,6 +100,25 @@ test(
       await refused("label", "node", "lab1", "its=own");
     });
 
+    await t.test(
+      "drains wait for an administrator if its budget says so; only its port is open",
+      async () => {
+        await change({ podDisruptionBudget: { enabled: true, maxUnavailable: 0 } });
+        const grace = ["--timeout=3s", `--pod-selector=statefulset.kubernetes.io/pod-name=${pod}`];
+        await assert.rejects(
+          kubectl("drain", "lab1", "--ignore-daemonsets", "--delete-emptydir-data", ...grace),
+          /Cannot evict pod as it would violate the pod's disruption budget/,
+        );
+        await kubectl("uncordon", "lab1");
+        // The lab's network does not know policies.
+        const ports = "--output=jsonpath={.spec.policyTypes} {.spec.ingress[*].ports}";
+        assert.equal(
+          await kubectl("get", "networkpolicy", "outrigger", ports),
+          '["Ingress"] [{"port":"api","protocol":"TCP"}]',
+        );
+      },
+    );
+
     await t.test("it labels accelerators once the chart gives it the right to", async (t) => {
       await addGpus(t, lab, { label: null });
       const label = () => client.callAndGet(kubernetesOperations.kubernetesLabelGpus, {});
