@@ -142,6 +142,21 @@ export const balancerOperations = innerOperations({
       "Stream reports, one JSON object per line: immediately, on each change of a replica, every second while there are requests, and at least every five seconds.",
     output: z.unknown(),
   },
+  replace: {
+    route: "POST /replace",
+    summary:
+      "Start the balancer that will take the place of this one; it inherits the sockets that listen, so no connection is lost when this one ends.",
+    input: {
+      body: z.object({
+        command: z.array(z.string()).min(1).readonly(),
+        cwd: z.string(),
+        env: z.record(z.string(), z.string().optional()),
+        /** File for what it prints. */
+        log: z.string(),
+      }),
+    },
+    output: z.object({ pid: z.int().positive() }),
+  },
   end: {
     route: "POST /end",
     summary: "Accept no new connection, finish open requests within the limit, and exit.",

@@ -14,6 +14,12 @@ export const BalancerSettings = z.object({
     .regex(address, "write HOST:PORT")
     .default("127.0.0.1:0")
     .describe("Where clients connect, once there is a plan; port 0 takes a free one."),
+  listeners: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .default(0)
+    .describe("Listening sockets inherited from the balancer that this one replaces; set by that."),
   build: z.string().default("unknown").describe("Build that the balancer reports; set by control."),
   connections: z.coerce
     .number()
@@ -55,7 +61,11 @@ export interface Config extends Pick<Settings, "socket" | "build"> {
     readonly file: string | undefined;
     readonly fileBytes: number;
   };
-  readonly listen: { readonly host: string; readonly port: number };
+  readonly listen: {
+    readonly host: string;
+    readonly port: number;
+    readonly inherited: number;
+  };
   readonly limits: ForwardLimits;
   readonly drainMs: number;
 }
@@ -77,13 +87,13 @@ const limits: Omit<ForwardLimits, "connections"> = {
 /** Reads the settings; throws `ConfigError` naming the variable that is wrong. */
 export function readConfig(env: Readonly<Record<string, string | undefined>>): Config {
   const settings = readSettings(BalancerSettings, env);
-  const { socket, build, connections, drainSeconds } = settings;
+  const { socket, build, connections, drainSeconds, listeners } = settings;
   const { logLevel: level, accessLog: access, logFile: file, logFileBytes: fileBytes } = settings;
   const { host = "", port } = address.exec(settings.listen)?.groups ?? {};
   return {
     ...{ socket, build },
     logs: { level, access, file, fileBytes },
-    listen: { host: host.replace(/^\[|\]$/g, ""), port: Number(port) },
+    listen: { host: host.replace(/^\[|\]$/g, ""), port: Number(port), inherited: listeners },
     limits: { ...limits, connections },
     drainMs: drainSeconds * 1_000,
   };

@@ -2,14 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { errorCodeOf, fail } from "../../common/errors.ts";
 import { openTurns } from "../../common/turns.ts";
 import type { BalancerPlan } from "../../contract/balancer-api.ts";
+import type { Place } from "../../sidecar/forward/listen.ts";
 import { type FrontParts, type Serving, serve } from "../../sidecar/forward/serve.ts";
 
 type Tls = BalancerPlan["tls"];
-
-interface Place {
-  readonly host: string;
-  readonly port: number;
-}
 
 /** Idle connections may ask once more for so long: a request may be on its way there. */
 const graceMs = 1_000;
@@ -17,23 +13,27 @@ const graceMs = 1_000;
 /** Where clients come in, closed at first. One process may take the place over from another. */
 export class Entrance {
   readonly #parts: FrontParts;
-  readonly #host: string;
   readonly #drainMs: number;
   readonly #leaving: Promise<number>[] = [];
   readonly #servings = new Set<Serving>();
-  #port: number;
+  #place: Place;
   #now: { readonly serving: Serving; readonly tls: Tls } | undefined;
   readonly #inTurn = openTurns(1);
 
-  constructor(parts: FrontParts, { host, port }: Place, drainMs: number) {
+  constructor(parts: FrontParts, place: Place, drainMs: number) {
     this.#parts = parts;
-    this.#host = host;
-    this.#port = port;
+    this.#place = { ...place, isShared: true };
     this.#drainMs = drainMs;
   }
 
-  get place(): Place {
-    return { host: this.#host, port: this.#port };
+  get place(): { host: string; port: number } {
+    const { host, port } = this.#place;
+    return { host, port };
+  }
+
+  /** File descriptors of the sockets that listen; none before the first `open`. */
+  get sockets(): readonly number[] {
+    return this.#now?.serving.sockets() ?? [];
   }
 
   /**
@@ -71,9 +71,8 @@ export class Entrance {
   }
 
   async #begin(tls: Tls): Promise<Serving> {
-    const place = { ...this.place, isShared: true };
-    const serving = await serve(this.#parts, place, tls ?? undefined);
-    this.#port = serving.address.port;
+    const serving = await serve(this.#parts, this.#place, tls ?? undefined);
+    this.#place = { ...this.#place, port: serving.address.port, inherited: 0 };
     this.#servings.add(serving);
     return serving;
   }

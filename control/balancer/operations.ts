@@ -1,4 +1,7 @@
+import { settingName } from "../../common/config.ts";
+import { fail } from "../../common/errors.ts";
 import { type Bound, toJsonLines } from "../../common/server.ts";
+import { startDetached } from "../../common/start-detached.ts";
 import type { BalancerHealth, balancerOperations } from "../../contract/balancer-api.ts";
 import type { Balancer } from "./balancer.ts";
 import { checkTls, type Entrance } from "./listener.ts";
@@ -27,6 +30,14 @@ export function bindOperations(
       return health();
     },
     reports: (_, { signal }) => toJsonLines(balancer.reports(signal)),
+    replace({ command, cwd, env, log }) {
+      const { sockets } = entrance;
+      const told = { ...env, [settingName("listeners")]: String(sockets.length) };
+      const child = startDetached({ command, cwd, env: told, log }, sockets);
+      // Control sees whether it runs.
+      child.on("error", () => {});
+      return { pid: child.pid ?? fail("RuntimeError", `${command[0]} cannot be started`) };
+    },
     end({ drainMs }) {
       resolve(drainMs);
       return null;

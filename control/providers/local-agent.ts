@@ -1,9 +1,9 @@
-import { spawn } from "node:child_process";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { join } from "node:path";
 import { settingName } from "../../common/config.ts";
 import { product } from "../../common/product.ts";
+import { startDetached } from "../../common/start-detached.ts";
 import { systemUser } from "../../common/system-user.ts";
 import type { Config } from "../config.ts";
 import { stateFile, stateText } from "./local-state.ts";
@@ -41,13 +41,9 @@ export function startAgent(
 ): void {
   const folder = join(home, `.${product.word}`, "agent");
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const log = openSync(join(folder, "agent.log"), "a", 0o600);
   const { name, shell } = systemUser();
-  const [file = "", ...args] = command;
-  const child = spawn(file, args, {
-    cwd: home,
-    detached: true,
-    stdio: ["ignore", log, log],
+  const child = startDetached({
+    ...{ command, cwd: home, log: join(folder, "agent.log") },
     env: {
       ...nodeEnv,
       HOME: home,
@@ -62,6 +58,4 @@ export function startAgent(
   });
   // Nobody waits for it: whether the agent runs is seen when it is asked.
   child.once("error", failed);
-  child.unref();
-  closeSync(log);
 }

@@ -1,12 +1,16 @@
+import { closeSync } from "node:fs";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import type { Server as TlsServer } from "node:tls";
 import { errorCodeOf, fail } from "../../common/errors.ts";
+import { firstInherited } from "../../common/start-detached.ts";
 
 export interface Place {
   readonly host: string;
   readonly port: number;
   /** Whether others of the same user may listen there too: so one takes over from another. */
   readonly isShared?: boolean;
+  /** How many sockets that listen there were inherited, from `firstInherited` on. */
+  readonly inherited?: number;
   /** How many listeners accept connections there. */
   readonly listeners?: number;
 }
@@ -35,13 +39,16 @@ export async function listenTogether(
   servers: readonly [Server, ...Server[]],
   place: Place,
 ): Promise<{ address: AddressInfo; listening: readonly Server[] }> {
-  const { host, isShared = false } = place;
+  const { host, isShared = false, inherited = 0 } = place;
   // A port that may be shared could be taken without a word while somebody else has it.
   const port = isShared ? place.port : await findFree(place);
   try {
-    const address = await open(servers[0], { host, port, reusePort: true });
-    for (const server of servers.slice(1))
-      await open(server, { host, port: address.port, reusePort: true });
+    const at = (nth: number, port: number): Where =>
+      nth < inherited ? { fd: firstInherited + nth } : { host, port, reusePort: true };
+    const address = await open(servers[0], at(0, port));
+    for (const [nth, server] of servers.entries())
+      if (nth > 0) await open(server, at(nth, address.port));
+    for (let nth = servers.length; nth < inherited; nth += 1) closeSync(firstInherited + nth);
     return { address, listening: servers };
   } catch (error) {
     if (errorCodeOf(error) === "ENOTSUP")
@@ -58,14 +65,19 @@ export async function findFree(place: Place): Promise<number> {
   return port;
 }
 
-async function open(
-  server: Server,
-  where: { host: string; port: number; reusePort?: boolean },
-): Promise<AddressInfo> {
+type Where = { fd: number } | { host: string; port: number; reusePort?: boolean };
+
+async function open(server: Server, where: Where): Promise<AddressInfo> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   server.once("error", reject).listen({ ...where, backlog: 4_096 }, resolve);
   await promise;
   return server.address() as AddressInfo;
+}
+
+/** The file descriptor of a server; none once it is closed. Node.js has no public name for it. */
+export function socketOf(server: Server): number[] {
+  const { _handle } = server as unknown as { _handle: { fd: number } | null };
+  return _handle === null ? [] : [_handle.fd];
 }
 
 const options = { pauseOnConnect: true, noDelay: true, allowHalfOpen: true };

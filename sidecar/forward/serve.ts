@@ -5,7 +5,14 @@ import { newRequestHead } from "../head.ts";
 import { type ErrorStyle, ownAnswersIn } from "./answers.ts";
 import { Client } from "./client.ts";
 import type { Authorize, Caller, Engine, ForwardLimits, Front, Observer } from "./front.ts";
-import { acceptPlain, acceptTls, listenTogether, type Place, type TlsPair } from "./listen.ts";
+import {
+  acceptPlain,
+  acceptTls,
+  listenTogether,
+  type Place,
+  socketOf,
+  type TlsPair,
+} from "./listen.ts";
 import type { Choose } from "./route.ts";
 
 /** What a front is made of. */
@@ -22,6 +29,8 @@ export interface FrontParts {
 /** A server that forwards what is authorized. */
 export interface Serving {
   readonly address: AddressInfo;
+  /** File descriptors of the sockets that listen. */
+  sockets(): number[];
   /** Requests and tunnels that are on their way now. */
   readonly clients: ReadonlySet<Caller>;
   readonly isDraining: boolean;
@@ -72,6 +81,7 @@ export async function serve(parts: FrontParts, place: Place, tls?: TlsPair): Pro
   const sweeping = setInterval(() => sweep(front), sweepEveryMs(parts.limits)).unref();
   return {
     address,
+    sockets: () => listening.flatMap(socketOf),
     clients: front.clients,
     get isDraining() {
       return front.isDraining;

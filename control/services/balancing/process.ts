@@ -1,6 +1,4 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { closeSync, mkdirSync, openSync } from "node:fs";
+import { mkdirSync } from "node:fs";
 import { readdir, rename, rm } from "node:fs/promises";
 import { getCompileCacheDir } from "node:module";
 import { join } from "node:path";
@@ -10,6 +8,7 @@ import { endFoundBy } from "../../../common/end-processes.ts";
 import { AppError, errorCodeOf, messageOf } from "../../../common/errors.ts";
 import { findBearers, findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
+import { type Detached, startDetached } from "../../../common/start-detached.ts";
 import {
   balancerOperations as api,
   type BalancerHealth,
@@ -209,56 +208,69 @@ export async function healthOf(
 }
 
 /**
- * Starts a balancer of our build where none runs. Throws `RuntimeError` when it does not start,
- * `UnreachableError` when it is too busy to answer.
+ * Starts a balancer of our build where none runs; one of another build has it inherit its sockets. Throws
+ * `RuntimeError` when it does not start, `UnreachableError` when it is too busy to answer.
  */
 async function start(ctx: Ground, service: Service, signal: AbortSignal): Promise<Reached> {
   const folder = serviceFolder(ctx, service.id);
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const socket = ourSocketIn(folder);
-  const file = balancerLogOf(ctx, service.id);
-  const log = openSync(file, "a", 0o600);
-  const child = spawn(process.execPath, programArgs("balancer"), {
-    cwd: folder,
-    detached: true,
-    stdio: ["ignore", log, log],
-    env: {
-      ...ctx.config.nodeEnv,
-      NODE_COMPILE_CACHE: getCompileCacheDir(),
-      [settingName("socket")]: socket,
-      [settingName("listen")]: placeOf(service),
-      [settingName("build")]: buildOf("balancer"),
-      [settingName("logFile")]: file,
-    },
-  });
-  child.unref();
-  closeSync(log);
+  const log = balancerLogOf(ctx, service.id);
+  const env = {
+    ...ctx.config.nodeEnv,
+    NODE_COMPILE_CACHE: getCompileCacheDir(),
+    [settingName("socket")]: socket,
+    [settingName("listen")]: placeOf(service),
+    [settingName("build")]: buildOf("balancer"),
+    [settingName("logFile")]: log,
+  };
+  const command = [process.execPath, ...programArgs("balancer")];
+  const found = await begin(ctx, service, { command, cwd: folder, env, log }, signal);
   try {
-    return await untilReached(service, socket, child, signal);
+    return await untilReached(service, socket, found, signal);
   } catch (error) {
     // Unfinished, it would be found by nobody.
-    child.kill("SIGKILL");
+    if (found !== undefined && isAlive(found)) process.kill(found.pid, "SIGKILL");
     if (signal.aborted) throw error;
     const why = messageOf(error);
-    const message = `the balancer of ${service.name} does not start: ${why}; its log: ${file}`;
+    const message = `the balancer of ${service.name} does not start: ${why}; its log: ${log}`;
     throw new AppError("RuntimeError", message, {}, error);
   }
+}
+
+/** Starts the process, through the balancer that it replaces where there is one; undefined if it has ended already. */
+async function begin(
+  ctx: Ground,
+  service: Service,
+  program: Detached,
+  signal: AbortSignal,
+): Promise<ProcessId | undefined> {
+  const before = await findBalancer(ctx, service, signal);
+  try {
+    const started = await before?.api.call(api.replace, program, { signal });
+    if (started !== undefined) return findProcess(started.pid);
+  } catch (error) {
+    signal.throwIfAborted();
+    // It may be a build without this operation: then a connection can be lost when it ends.
+    ctx.log.warn({ err: error, service: service.name }, "balancer passes no sockets on");
+  } finally {
+    await before?.close();
+  }
+  const child = startDetached(program);
+  // It is seen not to run.
+  child.on("error", () => {});
+  return child.pid === undefined ? undefined : findProcess(child.pid);
 }
 
 async function untilReached(
   service: Service,
   socket: string,
-  child: ChildProcess,
+  found: ProcessId | undefined,
   signal: AbortSignal,
 ): Promise<Reached> {
-  const ended = new AbortController();
-  once(child, "exit").then(
-    ([code]) => ended.abort(new Error(`it ended with ${code}`)),
-    (error: Error) => ended.abort(error),
-  );
   const until = performance.now() + startTimeoutMs;
   while (performance.now() < until) {
-    ended.signal.throwIfAborted();
+    if (found === undefined || !isAlive(found)) throw new Error("it ended");
     const reached = await reach(service, socket, signal);
     if (reached !== undefined) return reached;
     await sleep(lookEveryMs, undefined, { signal });

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { type TestContext, test } from "node:test";
+import { findProcess } from "../../../../common/process-tree.ts";
 import { openBalancers } from "../../../../control/services/balancing/balancers.ts";
 import { serviceFolder } from "../../../../control/services/folders.ts";
 import { until } from "../../../helpers/agent.ts";
@@ -34,10 +35,13 @@ test("one of another build goes on until its successor listens, and then ends", 
   const next = anew(t, ctx);
   await next.keep(service, signal);
   const before = await pidAt(olds);
+  const [successor = 0] = (await pidsOf(ctx)).filter((pid) => pid !== old);
+  const parent = findProcess(successor)?.parent;
   await next.plan(service, nothing, signal);
   await until(() => !isAlive(old) || undefined);
 
   assert.equal(before, old, "it is there until the other one listens");
+  assert.equal(parent, old, "it inherits the sockets");
   assert.equal(socketsOf(ctx).includes(olds), false);
   assert.notEqual(await pidOf(ctx), old);
   await next.end(service, 0, signal);
