@@ -1,7 +1,8 @@
 import type { Duplex } from "node:stream";
-import { fail } from "../common/errors.ts";
+import { AppError, fail } from "../common/errors.ts";
 import {
   type GivenInputOf,
+  isRead,
   isStored,
   type Operation,
   type OutputOf,
@@ -120,17 +121,13 @@ export function openClient(options: ClientOptions): Client {
     },
     get: (id) => persist(() => getResult(link, id), link.following),
     stream: (id, sink, how = {}) => streamRequest(link, id, sink, how),
-    async callAndStream(row, input, sink) {
-      const id = await call<RequestId<OutputOf<typeof row>>>(link, row, input);
-      await client.stream(id, sink);
-      return client.get(id);
-    },
-    callAndGet: async (row, input) =>
-      client.get(await call<RequestId<OutputOf<typeof row>>>(link, row, input)),
-    async logs(row, input, sink) {
-      const id = await streamAnswer(link, row, input as object, sink);
-      return id === undefined ? 0 : Number((await client.get(id)) ?? 0);
-    },
+    callAndStream: (row, input, sink) =>
+      ask(link, row, input, async (id) => {
+        await client.stream(id, sink);
+        return client.get(id);
+      }),
+    callAndGet: (row, input) => ask(link, row, input, client.get),
+    logs: (row, input, sink) => streamAnswer(link, row, input as object, sink),
     open: async (row, input) => (await link.submit(row, input as object)).body,
     events: (input, options = {}) =>
       followEvents(link.send, input, { ...link.following, ...options }),
@@ -180,6 +177,28 @@ async function call<T>(link: Link, row: Operation, input: unknown): Promise<T> {
   return isStored(row) ? (requestIdOf(answer) as T) : readJson<T>(text);
 }
 
+/** Sends an operation, and again where it only reads and the control plane, started anew, has forgotten it. */
+function ask<Op extends Operation>(
+  link: Link,
+  row: Op,
+  input: GivenInputOf<Op>,
+  resultOf: (id: RequestId<OutputOf<Op>>) => Promise<OutputOf<Op>>,
+): Promise<OutputOf<Op>> {
+  let id: RequestId<OutputOf<Op>> = "";
+  const run = async () => {
+    id = await call(link, row, input);
+    return resultOf(id);
+  };
+  return patiently(run, link.following, (error) => isRead(row) && isForgotten(error, id));
+}
+
+/** Whether there is no such request: such an error names the call, while that of a request names the request. */
+function isForgotten(error: unknown, id: string): boolean {
+  if (!(error instanceof AppError) || error.type !== "NotFoundError") return false;
+  const { request_id: named = id } = error.details;
+  return named !== id;
+}
+
 /** The text of a request: replayed from its start whenever the connection broke. */
 function streamRequest(
   { send, following }: Link,
@@ -196,26 +215,40 @@ function streamRequest(
   return follow(open, sink, following);
 }
 
-/** The text in an operation's own answer, resumed by byte; the id of its request if it has one. */
+/**
+ * The text in an operation's own answer, resumed by byte; the result of its request, 0 where it has none. A request that
+ * the control plane has forgotten, as it was started anew, is an interruption like any other.
+ */
 async function streamAnswer(
-  { submit, following }: Link,
+  link: Link,
   row: Operation,
   input: object,
   sink: Sink,
-): Promise<RequestId<number> | undefined> {
-  let id: RequestId<number> | undefined;
+): Promise<number> {
+  const { submit, following } = link;
+  let result: Promise<number | null> = Promise.resolve(0);
   let canResume = true;
   const open = async (from: number | undefined) => {
     if (from !== undefined && !canResume) fail("RuntimeError", "lost the connection half-way");
     const resumed = from === undefined ? input : { ...input, tail: 0, offset: from };
     const answer = await submit(row, resumed);
-    if (row.mode === "log") id = requestIdOf(answer);
     const offset = answer.header("log-offset");
     canResume = offset !== undefined || !("tail" in resumed && resumed.tail);
-    return { firstByte: Number(offset ?? 0), body: answer.body };
+    const body = row.mode === "log" ? withResult(answer) : answer.body;
+    return { firstByte: Number(offset ?? 0), body };
   };
+  async function* withResult(answer: Answer) {
+    const id: RequestId<number | null> = requestIdOf(answer);
+    yield* answer.body;
+    result = persist(() => getResult(link, id), following);
+    const error = await result.then(
+      () => undefined,
+      (failure: unknown) => failure,
+    );
+    if (isForgotten(error, id)) throw new AppError("UnreachableError", `${error}`, {}, error);
+  }
   await follow(open, sink, following);
-  return id;
+  return Number((await result) ?? 0);
 }
 
 function requestIdOf(answer: Answer): RequestId<never> {

@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import type { ServerResponse } from "node:http";
 import { type TestContext, test } from "node:test";
 import { openClient } from "../../client/sdk.ts";
 import { clusterOperations } from "../../contract/operations/clusters.ts";
-import { controlLine, fakeControl, type Routes } from "./fake-control.ts";
+import { controlLine, fakeControl, type Handler, type Routes, sendJson } from "./fake-control.ts";
 
 async function clientOf(t: TestContext, routes: Routes, signal?: AbortSignal) {
   const control = await fakeControl(t, routes);
@@ -120,6 +121,60 @@ test("the log of a job goes on at the byte it lost", async (t) => {
     [2, undefined],
     [0, 15],
   ]);
+});
+
+/** What control answers after a restart: it has forgotten the requests that only read. */
+const forgotten: Handler = (_seen, res) => {
+  res.setHeader("x-skypilot-request-id", "of-this-call");
+  sendJson(res, 404, { detail: "there is no request", type: "NotFoundError" });
+};
+
+test("a log whose result was forgotten goes on at its end, and has its result then", async (t) => {
+  const gets = [forgotten, (_: unknown, res: ServerResponse) => res.end('{"return_value":"100"}')];
+  const { client, control } = await clientOf(t, {
+    "POST /logs": ({ body }, res) => {
+      const start = Number(body["offset"] ?? 0);
+      res.writeHead(200, { "x-skypilot-request-id": `r${start}`, "log-offset": String(start) });
+      res.end("one\ntwo\n".slice(start));
+    },
+    "GET /api/get": (seen, res) => void gets.shift()?.(seen, res),
+  });
+  const { shown, sink } = collector();
+
+  const input = { cluster_name: "dev", job_id: 1 };
+  const code = await client.logs(clusterOperations.logs, input, sink);
+
+  assert.deepEqual([shown.text, code], ["one\ntwo\n", 100]);
+  const asked = control.to("GET /api/get").map(({ query }) => query.get("request_id"));
+  assert.deepEqual(asked, ["r0", "r8"]);
+});
+
+test("what only reads is sent again where it was forgotten; nothing else is", async (t) => {
+  const answered: Handler = (_seen, res) => sendJson(res, 200, { return_value: "[]" });
+  const gets = [forgotten, answered, forgotten];
+  const { client, control } = await clientOf(t, {
+    "POST /queue": {},
+    "POST /down": {},
+    "GET /api/get": (seen, res) => gets.shift()?.(seen, res),
+  });
+  const dev = { cluster_name: "dev" };
+
+  assert.deepEqual(await client.callAndGet(clusterOperations.queue, dev), []);
+  const down = client.callAndGet(clusterOperations.down, dev);
+
+  await assert.rejects(down, { name: "NotFoundError" });
+  assert.equal(control.to("POST /queue").length, 2);
+  assert.equal(control.to("POST /down").length, 1);
+});
+
+test("what a request itself did not find is not asked for again", async (t) => {
+  const error = { type: "NotFoundError", message: "no such port" };
+  const { client, control } = await clientOf(t, { "POST /endpoints": { error } });
+
+  const asked = client.callAndGet(clusterOperations.endpoints, { cluster: "dev" });
+
+  await assert.rejects(asked, { name: "NotFoundError", message: "no such port" });
+  assert.equal(control.to("POST /endpoints").length, 1);
 });
 
 test("waiting for a result is taken up again; sending is not", async (t) => {
