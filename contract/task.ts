@@ -103,7 +103,9 @@ function readGroup(
   if (tasks.length < 2 && parts.header !== undefined)
     refuse(parts.header, "a job group needs at least two tasks; add one, or drop `execution`");
   const { name, primaryTasks, terminationDelaySeconds } = header;
-  return { kind: "group", name, tasks, group: { primaryTasks, terminationDelaySeconds }, warnings };
+  const group = { primaryTasks, terminationDelaySeconds };
+  const members = tasks.map((task) => ({ ...task, isInGroup: true as const }));
+  return { kind: "group", name, tasks: members, group, warnings };
 }
 
 /** Only a document of one task can be a service or a pool. */

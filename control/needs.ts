@@ -14,7 +14,7 @@ import { meets, type Need, type Offer } from "./providers/provider.ts";
 
 /**
  * What a service's task asks of the machines of each replica, on spot or not; left out where the task
- * makes no difference of it. Of others what the task asks.
+ * makes no difference of it. Of others what the task asks: users reach replicas, and the tasks of a job group one another.
  */
 export const askedOfReplica = (
   task: Task,
@@ -26,7 +26,7 @@ export const askedOfReplica = (
   nodes: task.nodes,
   ...(isSpot === true && { isSpot }),
   ...(needsOwnPorts(task) && { network: "own" }),
-  ...(task.service && { reached: true }),
+  ...((task.service || task.isInGroup) && { reached: true }),
   ...mountsOn(task),
   ...cpuPartitionOf(task),
 });

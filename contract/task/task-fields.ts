@@ -62,6 +62,8 @@ export interface Task extends Variables {
   readonly apiServerAccess: boolean;
   /** Paths as the document names them, each with the path inside the uploaded archive. */
   readonly uploadedPaths: Readonly<Record<string, string>>;
+  /** It belongs to a job group, whose tasks reach one another. */
+  readonly isInGroup?: true;
 }
 
 /** How much data flows between a task and a bucket. */

@@ -59,8 +59,10 @@ async function planOf(
   const onDemand = base > 0 ? `; ${base} of them on demand` : "";
   const price = `$${dollars.toFixed(2)} an hour`;
   call.print(`${name}: ${each}${nodes} × ${describeOffer(offer)}, ${price}${onDemand}\n`);
-  const image = task.resources.candidates[0]?.image;
-  return { offer, nodes, machine: image ? { image } : {} };
+  const { image, ports = [] } = task.resources.candidates[0] ?? {};
+  const isReached = asked.reached || ports.length > 0;
+  const machine = { ...(image && { image }), ...(isReached && { reached: true as const }) };
+  return { offer, nodes, machine };
 }
 
 /** What is asked for a task: on spot if it uses that; of a service while there is any. */

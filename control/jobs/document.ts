@@ -18,7 +18,7 @@ export async function openTask(ctx: Ground, { job, number }: JobTask): Promise<O
   const { yaml, blobId } = await readDocumentOf(ctx.db, ctx.seal, job.id);
   try {
     const task = readDocument(yaml).tasks[number] ?? fail("ValueError", "it is not there");
-    return { task, yaml, blobId };
+    return { task: job.joined === null ? task : { ...task, isInGroup: true }, yaml, blobId };
   } catch (error) {
     return toAppError(error).message;
   }

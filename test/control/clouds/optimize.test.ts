@@ -174,7 +174,11 @@ test("the tasks of a pipeline cost what the dearest does, those of a group all t
 
 test("tasks of a group do not share machines in the plan, tasks of a pipeline do", async (t) => {
   const world = await testWorld(t);
-  const offers = async ({ planned: others = [] }: Need) => [offer, large].slice(others.length);
+  const needs: Need[] = [];
+  const offers = async (need: Need) => {
+    needs.push(need);
+    return [offer, large].slice(need.planned?.length ?? 0);
+  };
   Object.assign(world.provider, { offers });
   const tasks = (...names: string[]) =>
     names.map((name) => `---\n{name: ${name}, run: x}`).join("\n");
@@ -183,6 +187,13 @@ test("tasks of a group do not share machines in the plan, tasks of a pipeline do
 
   const two = await group("a", "b");
   assert.match(two.printed, /^a: 1 × fake\/a .*^b: 1 × fake\/b /ms);
+  assert.deepEqual(
+    needs.map(({ reached, planned: others = [] }) => [reached, others[0]?.machine]),
+    [
+      [true, undefined],
+      [true, { reached: true }],
+    ],
+  );
   const three = await group("a", "b", "c");
   assert.equal(
     three.error,

@@ -24,6 +24,23 @@ test("tasks of a group begin together, and know where the others are", async (t)
   assert.equal(env["OUTRIGGER_ROOT_JOB_ID"], "1");
 });
 
+test("tasks of a group, and jobs that join it, get machines on which others reach them", async (t) => {
+  const bed = await jobBed(t);
+  await bed.launch(group());
+  await bed.untilTask(trainer, "RUNNING");
+  const join = { name: null, parent_job_id: 1, job_group_explicit: true };
+  await bed.world.run(rows.launch, { ...join, task: train });
+  await bed.launch(train);
+  for (const id of [watcher, 2, 3]) await bed.untilTask(id, "RUNNING");
+
+  const clusters = await Promise.all([trainer, watcher, 2, 3].map(bed.cluster));
+
+  assert.deepEqual(
+    clusters.map(({ machine }) => machine.reached),
+    [true, true, true, undefined],
+  );
+});
+
 test("a task of a group waits for one that has no machine yet, and says so", async (t) => {
   const bed = await jobBed(t, { hasSpot: true });
   const { provider } = bed.world;
