@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { existsSync, writeFileSync } from "node:fs";
+import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import type { Engine } from "../../common/containers.ts";
 import { fail, toAppError } from "../../common/errors.ts";
@@ -53,8 +54,9 @@ export const openContainer = <T>(
         const options = await openSandbox(agent, engine, settings, signal);
         return enter({ engine, id: nameOf(agent), pid: 0, options });
       }
-      const found = await inspect(engine, nameOf(agent));
+      const found = await findFinished(agent, engine);
       const id = found?.id ?? (await make(agent, engine, settings)).id;
+      finish(agent);
       const isAsFound = found !== undefined && !(await refresh(agent, engine, found));
       const now = isAsFound ? found : await inspect(engine, id);
       return enter({ engine, id, pid: 0, ...now });
@@ -83,6 +85,7 @@ export const renewContainer = (
           ? await renewSandbox(agent, engine, order, { ...asked, refuse })
           : await renew(agent, engine, settings, refuse);
       saveSettings(agent, { ...settings, engine: engine.name });
+      finish(agent);
       return done;
     },
     asked.signal,
@@ -104,7 +107,7 @@ async function renew(
   settings: ContainerSettings,
   refuse: (why: string) => void,
 ): Promise<string> {
-  const found = await inspect(engine, nameOf(agent));
+  const found = await findFinished(agent, engine);
   const spec = specOf(await wordsOf(agent, engine, settings));
   if (found?.spec === spec) {
     await refresh(agent, engine, found);
@@ -148,12 +151,27 @@ export async function whyEnded(
   return found?.isOutOfMemory ? "its container ran out of memory" : "its container ended";
 }
 
+/** There from before a container is made until it is ready and the settings of the node are its own. */
+const unfinishedFile = ({ config }: Pick<Agent, "config">): string =>
+  join(config.agentFolder, "container.unfinished");
+
+const finish = (agent: Agent): void => rmSync(unfinishedFile(agent), { force: true });
+
+/** What there is of the container of the node; one that an earlier agent left unfinished is removed. */
+async function findFinished(agent: Agent, engine: Engine): Promise<Found | undefined> {
+  const found = await inspect(engine, nameOf(agent));
+  if (found === undefined || !existsSync(unfinishedFile(agent))) return found;
+  await ask(engine, ["rm", "-f", found.id]);
+  return undefined;
+}
+
 async function make(agent: Agent, engine: Engine, settings: ContainerSettings): Promise<Container> {
   const { uid, gid, baseEnv, home } = userOf(agent);
   const name = nameOf(agent);
   const words = await wordsOf(agent, engine, settings);
   // First: whatever happens from here on, the container does not outlive the node.
   writeFileSync(removalFile(agent), removal(engine, name), { mode: 0o600 });
+  writeFileSync(unfinishedFile(agent), "");
   setLastSetup(agent.journal, null);
   // Behind the options of the task: of two names the last one counts.
   const ours = ["--name", name, "--label", `${specLabel}=${specOf(words)}`];

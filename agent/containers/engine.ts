@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pickSet } from "../../common/config.ts";
 import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
 import { AppError, type ErrorType, fail } from "../../common/errors.ts";
-import { unlessMissing } from "../../common/files.ts";
+import { replaceFile, unlessMissing } from "../../common/files.ts";
 import type { ContainerSettings } from "../../contract/containers-api.ts";
 import { inheritedVariables } from "../../contract/variables.ts";
 import type { Agent } from "../context.ts";
@@ -29,7 +29,7 @@ export const findSettings = (agent: Configured): KeptSettings | undefined => {
 };
 
 export const saveSettings = (agent: Configured, settings: KeptSettings): void =>
-  writeFileSync(settingsFile(agent), JSON.stringify(settings), { mode: 0o600 });
+  replaceFile(settingsFile(agent), JSON.stringify(settings));
 
 /** What has the container of this node; throws `NotSupportedError` where that cannot be used. */
 export function engineOf(agent: Configured): Engine {
