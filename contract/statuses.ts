@@ -121,7 +121,7 @@ export const serviceMachine = machine("service", "CONTROLLER_INIT", {
   },
   READY: {
     to: ["REPLICA_INIT", "FAILED", "NO_REPLICA", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
-    means: "at least one replica is ready",
+    means: "at least one replica is ready, or still serves although its machine is being preempted",
   },
   NO_REPLICA: {
     to: ["REPLICA_INIT", "READY", "FAILED", "CONTROLLER_FAILED", "SHUTTING_DOWN"],
@@ -170,7 +170,7 @@ export const replicaMachine = machine("replica", "PENDING", {
     to: ["FAILED_CLEANUP", "GONE"],
     means: "finishes open requests, then its cluster is deleted",
   },
-  PREEMPTED: { to: ["GONE"], means: "its machine was lost" },
+  PREEMPTED: { to: ["GONE"], means: "its machine was lost, or is about to be" },
   FAILED: { to: ["GONE"], means: "its setup or run failed" },
   FAILED_INITIAL_DELAY: {
     to: ["GONE"],

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
+import type { SeenReplica } from "../../contract/balancer-api.ts";
 import type { Context } from "../context.ts";
 import type { Connection } from "../db/open.ts";
 import { addEvent } from "../events.ts";
@@ -36,9 +37,11 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
   const busy = new Set(held.map(({ clusterId }) => clusterId));
   const scaling = await scalingOf(ctx, state, busy.size, now);
   const { replicas: policy, update } = spec.spec;
+  const seen = ctx.balancers.seen(service.id);
   const usesSpot = await asksForSpot(ctx, spec.task.resources);
   const decision = planService({
     ...{ service: { scaling }, versions, replicas, now },
+    ...(seen && { answering: new Set(seen.replicas.filter(isReady).map(({ id }) => id)) }),
     ...{ busy, hasMachines: await hasMachines(ctx, state, usesSpot, signal) },
     spec: { policy, update, usesSpot },
   });
@@ -53,6 +56,8 @@ export async function carryOut(ctx: Context, state: State, signal: AbortSignal):
   const left = decision.leave.map(({ replica }) => replica);
   for (const { id } of [...leaving, ...left]) void nudge(ctx, "replica", id);
 }
+
+const isReady = ({ readiness }: SeenReplica): boolean => readiness === "ready";
 
 async function tellBalancer(
   ctx: Context,

@@ -48,12 +48,13 @@ export function planService(view: ServiceView): Decision {
   const staying = live.filter((one) => !surplus.some(({ replica }) => replica === one));
   const leave = [...leavingOfUpdate(view, staying, goal), ...surplus];
   const giveUp = giveUpOf(view, live, goal);
+  const roles = rolesOf(view, live, goal, leave);
   return {
     start: giveUp ? [] : startsOf(view, live, goal, failed),
     leave,
-    roles: rolesOf(view, live, goal, leave),
+    roles,
     giveUp,
-    ...statusOf(view, live, failed),
+    ...statusOf(view, live, failed, lastAnswering(view, roles)),
   };
 }
 
@@ -100,13 +101,25 @@ function giveUpOf(view: ServiceView, live: readonly Replica[], goal: Version): D
   return { version: goal.version, because };
 }
 
+/** The replica that serves alone although its machine is being taken away, while it answers. */
+const lastAnswering = ({ replicas, answering }: ServiceView, roles: Decision["roles"]) =>
+  replicas.find(
+    ({ status, number, readyAt }) =>
+      status === "PREEMPTED" &&
+      roles.get(number) === "serving" &&
+      (answering?.has(number) ?? readyAt !== null),
+  );
+
 function statusOf(
   { service: { scaling }, spec: { policy } }: ServiceView,
   live: readonly Replica[],
   failed: readonly Replica[],
+  last: Replica | undefined,
 ): Pick<Decision, "status" | "reason"> {
   const ready = live.filter(({ status }) => status === "READY").length;
   if (ready > 0) return { status: "READY", reason: `${ready} of ${scaling.target} are ready` };
+  if (last)
+    return { status: "READY", reason: `only replica ${last.number} serves; ${last.reason}` };
   if (scaling.target === 0 && live.length === 0)
     return { status: "NO_REPLICA", reason: scaling.reason };
   const [latest] = failed;

@@ -19,6 +19,8 @@ export interface ServiceView {
   readonly hasMachines: boolean;
   /** The ids of workers that have jobs; empty for a service. */
   readonly busy: ReadonlySet<string>;
+  /** The numbers of those that are ready, as the balancer says; absent while it is not heard. */
+  readonly answering?: ReadonlySet<number>;
   readonly now: number;
 }
 

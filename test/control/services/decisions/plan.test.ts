@@ -19,14 +19,18 @@ function plan(
     usesSpot?: boolean;
     hasMachines?: boolean;
     busy?: readonly string[];
+    answering?: ServiceView["answering"];
   } = {},
 ): Decision {
   const { versions = [aVersion(1)], policy = {}, usesSpot = false, hasMachines = false } = more;
   const { update = { maxSurge: 1, maxUnavailable: 0 } } = more;
   const scaling = { target, reason: "so many are asked for", pressure: null };
   const spec = { policy: aPolicy(target, policy), update, usesSpot };
-  const busy = new Set(more.busy);
-  return planService({ service: { scaling }, versions, replicas, spec, busy, hasMachines, now });
+  const { answering } = more;
+  return planService({
+    ...{ service: { scaling }, versions, replicas, spec, hasMachines, now },
+    ...{ busy: new Set(more.busy), ...(answering && { answering }) },
+  });
 }
 
 const ready = (number: number, more: Partial<Replica> = {}) =>
@@ -73,6 +77,26 @@ test("one whose machine is being taken away answers until another is ready", () 
   assert.equal(roleNextTo(ready(2)), "draining");
   const sentAway = { ...noticed, wanted: "GONE" } as const;
   assert.equal(plan(1, [sentAway]).roles.get(1), "draining");
+});
+
+test("a service is READY while one answers whose machine is being taken away", () => {
+  const more = { readyAt: 1, reason: "its machine is being preempted: reclaimed" };
+  const noticed = ready(1, { status: "PREEMPTED", endedAt: now, drainUntil: now, ...more });
+  const starting = ready(2, { status: "STARTING" });
+  const told = (answering?: number[]) => {
+    const view = answering && { answering: new Set(answering) };
+    const { status, reason } = plan(1, [noticed, starting], view);
+    return [status, reason];
+  };
+  const serves = "only replica 1 serves; its machine is being preempted: reclaimed";
+
+  assert.deepEqual(told([1]), ["READY", serves]);
+  assert.deepEqual(told([]), ["REPLICA_INIT", "no replica is ready yet"]);
+  // A silent balancer says nothing of it.
+  assert.deepEqual(told(), ["READY", serves]);
+  assert.equal(plan(1, [noticed, ready(2)]).reason, "1 of 1 are ready");
+  const lost = { ...noticed, drainUntil: null };
+  assert.equal(plan(1, [lost, starting], { answering: new Set([1]) }).status, "REPLICA_INIT");
 });
 
 test("one that failed while it had requests is drained, and nothing else that ended", () => {

@@ -86,6 +86,8 @@ test("a replica that is being preempted serves for longer than draining takes wh
     bed.world.advance(100_000);
     await bed.look();
     assert.equal(await wanted(), "UP");
+    const { status, reason } = await bed.service();
+    assert.deepEqual([status, /^only replica 1 serves; /.test(reason)], ["READY", true]);
   }
   bed.balancers.sees(2, { readiness: "ready" });
   await bed.untilReady(2);
