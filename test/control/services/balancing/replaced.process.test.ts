@@ -86,6 +86,7 @@ test("one that is told to end by others has a successor at once, and is waited f
   const left = () =>
     readdirSync(serviceFolder(ctx, service.id)).some((one) => one.endsWith("left"));
   await until(() => !left() || undefined);
+  assert.equal(await pidOf(ctx), successor, "the socket is the newer one's by now");
 });
 
 test("one whose socket was removed is not taken for there, although it answers whom it knows", async (t) => {
