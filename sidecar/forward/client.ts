@@ -13,7 +13,7 @@ import type { Address } from "./route.ts";
 import { adopt, lead, type Peer, reset } from "./sockets.ts";
 import { Way } from "./way.ts";
 
-/** One client's connection, and the request that is on its way there. */
+/** One client's connection, and the request that is on its way there; `Caller` says what is for engines. */
 export class Client implements Caller, Peer {
   readonly front: Front;
   readonly socket: Socket;
@@ -43,24 +43,20 @@ export class Client implements Caller, Peer {
     this.#requests.read(bytes, to);
   }
 
-  /** Whether a request is under way. */
   get isBusy(): boolean {
     return this.#exchange !== undefined;
   }
 
-  /** Waits so long for what is next. */
   awaitBytes(ms: number): void {
     this.#hasMoved = false;
     this.#deadlineMs = this.front.nowMs + ms;
   }
 
-  /** Waits for the client while it has to send, and else for the upstream. */
   awaitNext(): void {
     // Said of every token of a stream: how long that is can wait for the next look.
     this.#hasMoved = true;
   }
 
-  /** Ends what has waited too long; `lastMs` was when it was looked at last. */
   look(lastMs: number): void {
     if (this.#hasMoved) this.#deadlineMs = lastMs + this.#patienceMs;
     this.#hasMoved = false;
@@ -73,7 +69,6 @@ export class Client implements Caller, Peer {
     return this.#requests.isOwed ? stalledMs : upstreamMs;
   }
 
-  /** Sends a request whose head was checked to the upstream, and its body up to `bodyTo`. */
   forward(head: RequestHead, bytes: Buffer, bodyTo: number): void {
     const together = fill(this.request, head, bytes, bodyTo, this.#forwarded);
     this.passage.bytesIn = together;
@@ -98,19 +93,16 @@ export class Client implements Caller, Peer {
     this.#tellIfSent();
   }
 
-  /** No answer began, and the request may go another way. */
   unanswered(why: Refusal, wasConnected: boolean): void {
     this.#exchange = undefined;
     this.#way.turn(why, wasConnected);
     this.#found(this.#way.find());
   }
 
-  /** Ends what is under way where nothing is any more, unless it may go another way. */
   leaveLost(): void {
     if (this.#way.isLost) this.#exchange?.lose();
   }
 
-  /** Passes bytes of the body, or of the tunnel, on to the upstream. */
   passOn(bytes: Buffer, from: number, to: number): void {
     this.passage.bytesIn += to - from;
     const hasLeft = this.#exchange?.send(bytes, from, to);
@@ -123,13 +115,11 @@ export class Client implements Caller, Peer {
     if (this.#requests.phase === "answer") this.#exchange?.sent();
   }
 
-  /** The request goes to the upstream another way. */
   moveTo(exchange: Exchange): void {
     this.#exchange = exchange;
     exchange.sent();
   }
 
-  /** The upstream takes more of the body. */
   resume(): void {
     this.#requests.intake.resume(this.socket);
   }
@@ -149,14 +139,12 @@ export class Client implements Caller, Peer {
     else this.resume();
   }
 
-  /** Whether the answer that is about to be sent must be the last on this connection. */
   closes(canFollow: boolean): boolean {
     const requests = this.#requests;
     requests.canFollow &&= canFollow && requests.phase === "answer" && !this.front.isDraining;
     return !requests.canFollow;
   }
 
-  /** The answer is whole. */
   answered(): void {
     this.#exchange = undefined;
     this.#record("answered");
@@ -165,12 +153,10 @@ export class Client implements Caller, Peer {
     else this.goOn();
   }
 
-  /** From now on bytes go both ways as they are. */
   openTunnel(): void {
     this.#requests.goOn("tunnel");
   }
 
-  /** There will be no answer, or no more of it. */
   fail(refusal: Refusal): void {
     this.#exchange = undefined;
     const isLeft = refusal === "upstreamRefused" && this.front.limits.breaksOff;
@@ -181,13 +167,11 @@ export class Client implements Caller, Peer {
     if (this.#requests.canFollow) this.goOn();
   }
 
-  /** Ends the request under way for a reason of ours. */
   giveUp(refusal: Refusal): void {
     this.#abort();
     this.fail(refusal);
   }
 
-  /** Answers the request ourselves. */
   refuse(refusal: Refusal): void {
     const requests = this.#requests;
     requests.canFollow &&= refusals[refusal].canFollow && !this.front.isDraining;
@@ -198,7 +182,6 @@ export class Client implements Caller, Peer {
     if (!requests.canFollow) this.#linger();
   }
 
-  /** Takes the next request, once what was answered has left: till then the client is not read. */
   goOn(): void {
     if (this.front.isDraining) return void this.#linger();
     if (!this.out.isClear) return;
@@ -251,7 +234,6 @@ export class Client implements Caller, Peer {
     } else this.socket.destroy();
   }
 
-  /** Takes no further request, but for one that begins soon. */
   drain(graceMs: number): void {
     const { phase, isPartial } = this.#requests;
     if ((phase !== "head" && phase !== "discard") || isPartial) return;

@@ -31,7 +31,6 @@ export class Pool implements Berth {
     return waiting;
   }
 
-  /** Sends it once more, over a new connection. */
   retry(client: Caller): void {
     client.moveTo(this.#open(client));
   }
@@ -45,7 +44,6 @@ export class Pool implements Berth {
     return upstream;
   }
 
-  /** A connection is open, or will never be. */
   settled(upstream: Upstream): void {
     this.#connecting.delete(upstream);
   }
@@ -58,7 +56,6 @@ export class Pool implements Berth {
     return undefined;
   }
 
-  /** Keeps a connection for the next request. */
   give(upstream: Upstream, nowMs: number): void {
     if (this.#keepMs <= 0 || this.#idle.length >= idleAtMost) return void upstream.close();
     upstream.expiresMs = nowMs + this.#keepMs;
@@ -66,7 +63,6 @@ export class Pool implements Berth {
     this.#wake();
   }
 
-  /** Takes what the upstream says of how long it keeps connections. */
   learn(seconds: number): void {
     if (seconds > 0) this.#keepMs = Math.min(keepAtMostMs, (seconds - 1) * 1_000);
   }
