@@ -15,13 +15,6 @@ export interface MemoryAmount {
   readonly orMore: boolean;
 }
 
-/** A disk inside the machine. */
-export interface LocalDisk {
-  readonly mode: "nvme" | "ssd";
-  readonly gb: number;
-  readonly orMore: boolean;
-}
-
 const size = /^\s*\d{1,15}(?:\.\d{1,15})?\s*(?:[kKmMgGtTpP](?:[bB]|[iI][bB]?)?)?\s*$/;
 const sizeOrMore = new RegExp(size.source.replace(/\$$/, "\\+?$"));
 
@@ -50,16 +43,13 @@ export const diskGb = reads(amount(size), (place) => {
   return Number.isInteger(gb) ? gb : refuse(place, "must be a whole number of gigabytes");
 });
 
-/** `"nvme:500+"`, `"ssd"`, `"500"`. */
-export const localDisk = reads<LocalDisk>({ type: ["string", "number"] }, (place) => {
-  const pattern = /^(?:(nvme|ssd)(?::([^+]+)(\+?))?|([^+]+)(\+?))$/i;
-  const [, mode, modeSize, modePlus, size, plus] = pattern.exec(asText(place.value)) ?? [];
-  const given = modeSize ?? size;
-  const gb = given === undefined ? 100 : parseGigabytes(given);
-  if ((mode === undefined && size === undefined) || gb === undefined || gb <= 0)
-    return refuse(place, "must be nvme or ssd, a size, or both: `nvme:500GB+`");
-  const orMore = given === undefined || (modePlus ?? plus) === "+";
-  return { mode: mode?.toLowerCase() === "ssd" ? "ssd" : "nvme", gb, orMore };
+/** A disk inside the machine: `"nvme:500+"`, `"ssd"`, `"500"`. */
+export const localDisk = reads({ type: ["string", "number"] }, (place) => {
+  const written = asText(place.value);
+  const [, size] = /^(?:(?:nvme|ssd):)?([^+]+)\+?$/i.exec(written) ?? [];
+  const isKind = /^(?:nvme|ssd)$/i.test(written);
+  if (isKind || (size !== undefined && (parseGigabytes(size) ?? 0) > 0)) return written;
+  return refuse(place, "must be nvme or ssd, a size, or both: `nvme:500GB+`");
 });
 
 /** A number or text as text; what is neither becomes text that no pattern takes. */

@@ -5,17 +5,6 @@ import { choice, fields, filledText, flag, listOf, reads } from "./readers.ts";
 export const diskTiers = ["low", "medium", "high", "ultra", "best"] as const;
 export type DiskTier = (typeof diskTiers)[number];
 
-/** A disk beside the one of the machine: an entry of `resources.volumes`. */
-export interface NetworkDisk {
-  readonly path: string;
-  readonly name: string | undefined;
-  readonly diskGb: number | undefined;
-  readonly diskTier: DiskTier;
-  readonly autoDelete: boolean;
-  readonly storageType: "network" | "instance";
-  readonly attachMode: "read_only" | "read_write";
-}
-
 const settings = fields(
   {
     path: filledText,
@@ -29,21 +18,13 @@ const settings = fields(
   ["path"],
 );
 
-const networkDisk = reads<NetworkDisk>(settings.schema, (place) => {
-  const given = settings(place) ?? {};
-  const storageType = given.storage_type ?? "network";
-  if (storageType === "network" && given.path !== undefined && given.name === undefined)
+/** A disk beside the one of the machine. */
+const networkDisk = reads(settings.schema, (place) => {
+  const given = settings(place);
+  const isNetwork = given?.storage_type !== "instance";
+  if (isNetwork && given?.path !== undefined && given.name === undefined)
     refuse(place, "needs `name`, the name of the network disk", "missing");
-  if (given.path === undefined) return undefined;
-  return {
-    path: given.path,
-    name: given.name,
-    diskGb: given.disk_size,
-    diskTier: given.disk_tier ?? "medium",
-    autoDelete: given.auto_delete ?? false,
-    storageType,
-    attachMode: given.attach_mode ?? "read_write",
-  };
+  return given;
 });
 
 /** The list under `resources.volumes`. */

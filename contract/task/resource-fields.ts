@@ -65,14 +65,6 @@ export const resourceReaders = {
   _no_missing_accel_warnings: ignored,
 };
 
-/** Options of accelerators that are more than a name and a count; they matter for TPUs. */
-export interface AcceleratorArgs {
-  readonly runtimeVersion: string | undefined;
-  readonly tpuName: string | undefined;
-  readonly tpuVm: boolean;
-  readonly queuedResource: boolean;
-}
-
 /** What one mapping of resources gives; undefined where it says nothing. */
 export type GivenResources = FieldsOf<typeof resourceReaders>;
 

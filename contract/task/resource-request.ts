@@ -1,11 +1,11 @@
 import { protocol } from "../../common/product.ts";
 import type { Accelerator } from "./accelerators.ts";
-import type { CpuAmount, LocalDisk, MemoryAmount } from "./amounts.ts";
+import type { CpuAmount, MemoryAmount } from "./amounts.ts";
 import { anyRegion, type Image } from "./image.ts";
 import type { Where } from "./infra.ts";
-import type { DiskTier, NetworkDisk } from "./network-disks.ts";
+import type { DiskTier } from "./network-disks.ts";
 import { child, gives, type Place, refuse } from "./place.ts";
-import type { AcceleratorArgs, GivenResources } from "./resource-fields.ts";
+import type { GivenResources } from "./resource-fields.ts";
 
 /** One kind of node that would do; undefined leaves a field open. */
 export interface ResourceRequest extends Where {
@@ -13,20 +13,21 @@ export interface ResourceRequest extends Where {
   readonly cpus: CpuAmount | undefined;
   readonly memory: MemoryAmount | undefined;
   readonly accelerator: Accelerator | undefined;
-  readonly acceleratorArgs: AcceleratorArgs | undefined;
+  /** Options of TPUs. Nothing acts on them, on disks inside the machine or on network disks. */
+  readonly acceleratorArgs: GivenResources["accelerator_args"];
   readonly useSpot: boolean;
   readonly diskGb: number;
   readonly ephemeralStorageGb: number | undefined;
   readonly diskTier: DiskTier;
   readonly networkTier: "standard" | "best";
-  readonly localDisk: LocalDisk | undefined;
+  readonly localDisk: GivenResources["local_disk"];
   /** Canonical: sorted, merged, `8080` or `8000-8010`. */
   readonly ports: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly image: Image | undefined;
   readonly maxDollarsPerHour: number | undefined;
   readonly priorityClass: string | undefined;
-  readonly networkDisks: readonly NetworkDisk[];
+  readonly networkDisks: GivenResources["volumes"];
 }
 
 /** What a disk has where a task says nothing of it. */
@@ -47,7 +48,7 @@ function machineOf(given: GivenResources): Omit<ResourceRequest, keyof Where | "
     instanceType: given.instance_type,
     cpus: given.cpus,
     memory: given.memory,
-    acceleratorArgs: argsOf(given.accelerator_args),
+    acceleratorArgs: given.accelerator_args,
     useSpot: given.use_spot ?? false,
     diskGb: given.disk_size ?? defaultDiskGb,
     ephemeralStorageGb: given.ephemeral_storage,
@@ -59,19 +60,8 @@ function machineOf(given: GivenResources): Omit<ResourceRequest, keyof Where | "
     image: given.image_id,
     maxDollarsPerHour: given.max_hourly_cost,
     priorityClass: given.priority_class,
-    networkDisks: given.volumes ?? [],
+    networkDisks: given.volumes,
   };
-}
-
-function argsOf(given: GivenResources["accelerator_args"]): AcceleratorArgs | undefined {
-  return (
-    given && {
-      runtimeVersion: given.runtime_version,
-      tpuName: given.tpu_name,
-      tpuVm: given.tpu_vm ?? true,
-      queuedResource: given.gcp_queued_resource ?? false,
-    }
-  );
 }
 
 /** `infra`, or `cloud`, `region` and `zone`; not both ways at once. */

@@ -56,20 +56,10 @@ export interface Task extends Variables {
   readonly hooks: TaskConfig["hooks"];
   /** Bash text that control runs at each change of a managed job. */
   readonly eventCallback: string | undefined;
-  readonly inputs: DataEstimate | undefined;
-  readonly outputs: DataEstimate | undefined;
-  /** Whether the job gets a short-lived token for the control plane. */
-  readonly apiServerAccess: boolean;
   /** Paths as the document names them, each with the path inside the uploaded archive. */
   readonly uploadedPaths: Readonly<Record<string, string>>;
   /** It belongs to a job group, whose tasks reach one another. */
   readonly isInGroup?: true;
-}
-
-/** How much data flows between a task and a bucket. */
-export interface DataEstimate {
-  readonly uri: string;
-  readonly gb: number;
 }
 
 const name = reads({ type: "string", pattern: "^[\\w.-]+$" }, (place) => {
@@ -81,12 +71,11 @@ const name = reads({ type: "string", pattern: "^[\\w.-]+$" }, (place) => {
 
 const sizes = mappingOf(number({ min: 0 }));
 const oneSize = { ...sizes.schema, minProperties: 1, maxProperties: 1 };
-const estimate = reads<DataEstimate>(oneSize, (place) => {
-  const entries = Object.entries(sizes(place) ?? {});
+/** How much data flows between a task and a bucket: checked, and not used. */
+const estimate = reads(oneSize, (place) => {
+  sizes(place);
   const size = isMapping(place.value) ? Object.keys(place.value).length : 1;
-  if (size !== 1) return refuse(place, "must have exactly one entry: an address and its gigabytes");
-  const [uri, gb] = entries[0] ?? [];
-  return uri === undefined || gb === undefined ? undefined : { uri, gb };
+  if (size !== 1) refuse(place, "must have exactly one entry: an address and its gigabytes");
 });
 
 /** The top level of a task; what needs more than its own value to be read is taken as data. */
@@ -143,9 +132,6 @@ export function readTaskFields(place: Place, variables: GivenVariables): Task {
     ...readKind(place, resources, environment),
     ...readSettings(place, resources),
     eventCallback: given.event_callback,
-    inputs: given.inputs,
-    outputs: given.outputs,
-    apiServerAccess: given.api_server_access ?? true,
     uploadedPaths: given.file_mounts_mapping ?? {},
   };
 }

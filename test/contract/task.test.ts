@@ -12,7 +12,6 @@ test("an empty document is an empty task", () => {
     assert.equal(name, undefined);
     assert.equal(tasks[0]?.nodes, 1);
     assert.equal(tasks[0]?.hooks, undefined);
-    assert.equal(tasks[0]?.apiServerAccess, true);
     assert.equal(tasks[0]?.resources.candidates.length, 1);
   }
 });
@@ -40,9 +39,6 @@ test("the rest of the top level is read", () => {
   assert.equal(task.name, "a.b--c");
   assert.equal(task.nodes, 3);
   assert.equal(task.eventCallback, "echo");
-  assert.deepEqual(task.inputs, { uri: "s3://a", gb: 1.5 });
-  assert.deepEqual(task.outputs, { uri: "gs://b", gb: 2 });
-  assert.equal(task.apiServerAccess, false);
   assert.deepEqual(task.managedSecrets, [
     { name: "A", mountPath: undefined },
     { name: "B", mountPath: "/b" },
