@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import { ifThere } from "../common/process-tree.ts";
+import { ifPossible } from "../common/errors.ts";
 import { product } from "../common/product.ts";
 import type { Limits as AllLimits } from "../contract/agent-shapes.ts";
 import { openJobsScope } from "./jobs-scope.ts";
@@ -85,13 +85,8 @@ export function groupsOf(
 }
 
 /** The control groups that a link in a folder of scripts names; none when it is not there. */
-export function readGroupLink(link: string): string[] {
-  try {
-    return readlinkSync(link).split(" ");
-  } catch {
-    return [];
-  }
-}
+export const readGroupLink = (link: string): string[] =>
+  ifPossible(() => readlinkSync(link))?.split(" ") ?? [];
 
 /**
  * Makes the control groups of a folder unless they are there, and sets their limits; a link tells
@@ -133,7 +128,7 @@ export function isMemoryLimited(group: string): boolean {
 
 /** What files of a control group say, by version; nothing once the group is removed. */
 const readEither = (group: string, ...names: readonly string[]): string[] =>
-  names.flatMap((name) => ifThere(() => readFileSync(join(group, name), "utf8")) ?? []);
+  names.flatMap((name) => ifPossible(() => readFileSync(join(group, name), "utf8")) ?? []);
 
 /**
  * How many processes and threads one job may have where nothing else is asked: three quarters of what
@@ -174,7 +169,7 @@ function findOwn(cgroup: string, mountinfo: string, controller: string): string 
 /** The control group that limits the memory of a process; none where there is no limit, or that cannot be told. */
 export function memoryGroupsOf(
   pid: number,
-  cgroup = ifThere(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "",
+  cgroup = ifPossible(() => readFileSync(`/proc/${pid}/cgroup`, "utf8")) ?? "",
   mountinfo = readFileSync("/proc/self/mountinfo", "utf8"),
 ): string[] {
   const group = findGroup(cgroup, mountinfo, "memory") ?? findGroup(cgroup, mountinfo, "");

@@ -1,4 +1,5 @@
 import { readlinkSync, renameSync, rmSync, symlinkSync } from "node:fs";
+import { ifPossible } from "../common/errors.ts";
 import type { Gap } from "../contract/hooks.ts";
 
 /** Beside a log whose middle was left out: a link to `from-to`. */
@@ -6,12 +7,10 @@ const nameOf = (path: string): string => `${path}.gap`;
 
 /** What was left out of the log of a job, if anything was. */
 export function findGap(path: string): Gap | undefined {
-  try {
-    const [from = 0, to = 0] = readlinkSync(nameOf(path)).split("-").map(Number);
-    return { from, to };
-  } catch {
-    return undefined;
-  }
+  const link = ifPossible(() => readlinkSync(nameOf(path)));
+  if (link === undefined) return undefined;
+  const [from = 0, to = 0] = link.split("-").map(Number);
+  return { from, to };
 }
 
 /** Writes what is left out of a log. */

@@ -1,5 +1,6 @@
 import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { ifPossible } from "../common/errors.ts";
 import { type JobStatus, jobMachine } from "../contract/statuses.ts";
 import type { Agent } from "./context.ts";
 import { addEvent } from "./events.ts";
@@ -31,8 +32,9 @@ export function rebuildJournal(agent: Agent, aside: string): void {
 /** By rising id. */
 function listNotes(agent: Agent): JobNote[] {
   const { jobsFolder } = agent.config;
-  const ids = readFolder(jobsFolder).filter((name) => /^\d+$/.test(name));
-  return ids
+  const names = ifPossible(() => readdirSync(jobsFolder)) ?? [];
+  return names
+    .filter((name) => /^\d+$/.test(name))
     .map(Number)
     .sort((a, b) => a - b)
     .flatMap((id) => findNote(agent, id) ?? []);
@@ -82,24 +84,9 @@ const changedAt = (folder: string, isSetUp: boolean): number =>
 
 /** The accelerators that were given to what runs. */
 function gpusOf(pid: number): number[] {
-  const [, list = ""] = /(?:^|\0)CUDA_VISIBLE_DEVICES=([\d,]*)/.exec(readEnvironment(pid)) ?? [];
+  const environment = ifPossible(() => readFileSync(`/proc/${pid}/environ`, "latin1")) ?? "";
+  const [, list = ""] = /(?:^|\0)CUDA_VISIBLE_DEVICES=([\d,]*)/.exec(environment) ?? [];
   return list === "" ? [] : list.split(",").map(Number);
 }
 
-function readEnvironment(pid: number): string {
-  try {
-    return readFileSync(`/proc/${pid}/environ`, "latin1");
-  } catch {
-    return "";
-  }
-}
-
 const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;
-
-function readFolder(path: string): string[] {
-  try {
-    return readdirSync(path);
-  } catch {
-    return [];
-  }
-}

@@ -1,6 +1,7 @@
 import { hash } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
+import { ifPossible } from "../common/errors.ts";
 import { fileDigestOf, replaceFile } from "../common/files.ts";
 
 /** Digests of files that look as they did when they were read last. */
@@ -66,22 +67,12 @@ export function openDigests(folder: string | undefined, roots: readonly string[]
   };
 }
 
-function linesIn(file: string): string[] {
-  try {
-    return readFileSync(file, "utf8").split("\n");
-  } catch {
-    return [];
-  }
-}
+const linesIn = (file: string): string[] =>
+  ifPossible(() => readFileSync(file, "utf8"))?.split("\n") ?? [];
 
 /** What is damaged is as good as nothing. */
-function parseKnown(text: string): Map<string, Known> {
-  try {
-    return new Map(JSON.parse(text));
-  } catch {
-    return new Map();
-  }
-}
+const parseKnown = (text: string): Map<string, Known> =>
+  ifPossible(() => new Map(JSON.parse(text))) ?? new Map();
 
 function dropOld(folder: string, now: number): void {
   for (const name of readdirSync(folder))

@@ -1,3 +1,4 @@
+import { ifPossible } from "../common/errors.ts";
 import { protocol } from "../common/product.ts";
 
 /** What a stream brings: text for the user, or a control line meant for the client. */
@@ -76,10 +77,6 @@ function readControl(line: Buffer): Piece | undefined {
 }
 
 function readText(json: string): string {
-  try {
-    const text: unknown = JSON.parse(json);
-    return typeof text === "string" ? text : "";
-  } catch {
-    return "";
-  }
+  const text: unknown = ifPossible(() => JSON.parse(json));
+  return typeof text === "string" ? text : "";
 }

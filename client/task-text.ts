@@ -10,7 +10,7 @@ import {
   stringify,
   type YAMLMap,
 } from "yaml";
-import { fail } from "../common/errors.ts";
+import { fail, ifPossible } from "../common/errors.ts";
 import { readNamed } from "../common/files.ts";
 import { tasksOf } from "../contract/task/header.ts";
 import { formatIssues } from "../contract/task/issues.ts";
@@ -217,13 +217,7 @@ export const isLocalPath = (value: unknown): value is string =>
 export const absolutePath = (path: string, cwd: string): string => resolve(cwd, expandHome(path));
 
 /** What is at a path; undefined where nothing can be, such as at a long command. */
-export function statsAt(path: string): Stats | undefined {
-  try {
-    return statSync(path);
-  } catch {
-    return undefined;
-  }
-}
+export const statsAt = (path: string): Stats | undefined => ifPossible(() => statSync(path));
 
 const expandHome = (path: string) =>
   path === "~" || path.startsWith("~/") ? join(homedir(), path.slice(1)) : path;

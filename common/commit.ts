@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { ifPossible } from "./errors.ts";
 
 /** Set by `bin/bundle.ts`: null if the build did not know it. */
 declare const bundledCommit: string | null | undefined;
@@ -35,10 +36,5 @@ const packed = (common: string, name: string): string | undefined =>
     .find((line) => line.endsWith(` ${name}`))
     ?.split(" ")[0];
 
-function read(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8").trim();
-  } catch {
-    return undefined;
-  }
-}
+const read = (path: string): string | undefined =>
+  ifPossible(() => readFileSync(path, "utf8").trim());

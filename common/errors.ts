@@ -81,6 +81,15 @@ export function toAppError(error: unknown): AppError {
   return new AppError("InternalError", "internal error; the log has the details", {}, error);
 }
 
+/** What `work` gives, or undefined where it fails for whatever reason. */
+export function ifPossible<T>(work: () => T): T | undefined {
+  try {
+    return work();
+  } catch {
+    return undefined;
+  }
+}
+
 /** What an error says, whatever was thrown. */
 export const messageOf = (error: unknown): string =>
   error instanceof Error ? error.message : String(error);

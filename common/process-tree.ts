@@ -150,12 +150,3 @@ function readIfThere(path: string): string | undefined {
     throw error;
   }
 }
-
-/** What is read of a process; undefined where it has ended or is another user's. */
-export function ifThere<T>(read: () => T): T | undefined {
-  try {
-    return read();
-  } catch {
-    return undefined;
-  }
-}

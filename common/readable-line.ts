@@ -1,3 +1,5 @@
+import { ifPossible } from "./errors.ts";
+
 const levels: Readonly<Record<number, string>> = {
   20: "debug",
   30: "info",
@@ -28,12 +30,8 @@ export function readableLine(line: string): string {
 }
 
 function parse(line: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null && "msg" in value ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value: unknown = ifPossible(() => JSON.parse(line));
+  return typeof value === "object" && value !== null && "msg" in value ? { ...value } : undefined;
 }
 
 /** A field's value: bare if it is one word, else as JSON. */

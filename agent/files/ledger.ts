@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { realpathSync, type Stats } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative } from "node:path";
+import { ifPossible } from "../../common/errors.ts";
 import { ifMissing } from "../../common/files.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import type { Agent } from "../context.ts";
@@ -116,10 +117,5 @@ const indexOf = (agent: Pick<Agent, "config">, root: string): string => {
 };
 
 /** A row of a file that a power loss damaged is as good as none. */
-function readRow(line: string): Placed | { manifest: string } | undefined {
-  try {
-    return JSON.parse(line);
-  } catch {
-    return undefined;
-  }
-}
+const readRow = (line: string): Placed | { manifest: string } | undefined =>
+  ifPossible(() => JSON.parse(line));

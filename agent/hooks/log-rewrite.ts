@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fail } from "../../common/errors.ts";
+import { fail, ifPossible } from "../../common/errors.ts";
 import { findBearers } from "../../common/process-tree.ts";
 import type { Gap } from "../../contract/hooks.ts";
 import type { Agent } from "../context.ts";
@@ -126,12 +126,8 @@ async function untilStopped(
 
 /** Source: proc(5). Who is gone writes as little as who is stopped. */
 function isStopped(pid: number): boolean {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
-    return /^[TtZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
-  } catch {
-    return true;
-  }
+  const stat = ifPossible(() => readFileSync(`/proc/${pid}/stat`, "latin1"));
+  return stat === undefined || /^[TtZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
 }
 
 function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): void {

@@ -1,5 +1,6 @@
 import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { ifPossible } from "../../common/errors.ts";
 import type { JobSidecar, JobSubmission, PartSpec } from "../../contract/agent-shapes.ts";
 import type { Agent } from "../context.ts";
 import { folderOf } from "../folders.ts";
@@ -60,13 +61,8 @@ export function noteEnd(agent: Agent, jobId: number, end: JobEnd): void {
 }
 
 /** What the folder of a job says of it; undefined where it says nothing that can be read. */
-export function findNote(agent: Pick<Agent, "config">, jobId: number): JobNote | undefined {
-  try {
-    return JSON.parse(readFileSync(pathOf(agent, jobId), "utf8")) as JobNote;
-  } catch {
-    return undefined;
-  }
-}
+export const findNote = (agent: Pick<Agent, "config">, jobId: number): JobNote | undefined =>
+  ifPossible(() => JSON.parse(readFileSync(pathOf(agent, jobId), "utf8")));
 
 /** What is sealed in a note. */
 export const openNote = ({ journal }: Agent, { sealed }: JobNote): JobSecrets =>

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { findTree, ifThere } from "../../common/process-tree.ts";
+import { ifPossible } from "../../common/errors.ts";
+import { findTree } from "../../common/process-tree.ts";
 import type { Agent } from "../context.ts";
 import { getJob } from "./jobs.ts";
 import { treeOf } from "./parts.ts";
@@ -20,14 +21,14 @@ export function listPorts(agent: Agent, jobId: number): number[] {
 /** The inodes of the sockets that a process has open. */
 function socketsOf(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
-  const names = ifThere(() => readdirSync(folder)) ?? [];
-  const links = names.map((name) => ifThere(() => readlinkSync(`${folder}/${name}`)) ?? "");
+  const names = ifPossible(() => readdirSync(folder)) ?? [];
+  const links = names.map((name) => ifPossible(() => readlinkSync(`${folder}/${name}`)) ?? "");
   return links.flatMap((link) => /^socket:\[(\d+)\]$/.exec(link)?.[1] ?? []);
 }
 
 /** One process of each network that they are in. */
 function onePerNetwork(pids: readonly number[]): number[] {
-  const networkOf = (pid: number) => ifThere(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? pid;
+  const networkOf = (pid: number) => ifPossible(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? pid;
   return [...new Map(pids.map((pid) => [networkOf(pid), pid])).values()];
 }
 
@@ -39,7 +40,7 @@ interface Listening {
 /** Every socket that listens in the network of a process. Source: proc_net_tcp in the kernel's documentation. */
 function listeningIn(pid: number): Listening[] {
   const tables = ["tcp", "tcp6"].map((name) =>
-    ifThere(() => readFileSync(`/proc/${pid}/net/${name}`, "latin1")),
+    ifPossible(() => readFileSync(`/proc/${pid}/net/${name}`, "latin1")),
   );
   const rows = tables.flatMap((table) => table?.trim().split("\n").slice(1) ?? []);
   return rows.flatMap((row) => {

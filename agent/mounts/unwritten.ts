@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { count } from "../../common/count.ts";
-import { errorCodeOf } from "../../common/errors.ts";
+import { errorCodeOf, ifPossible } from "../../common/errors.ts";
 import { bytesText } from "../../contract/sizes.ts";
 import type { Agent } from "../context.ts";
 import { cacheOf } from "./mount.ts";
@@ -125,17 +125,9 @@ async function readNote(path: string): Promise<Note> {
       errorCodeOf(error) === "ENOENT" ? undefined : "",
     );
     if (text === undefined) return { Dirty: false, Size: 0 };
-    const note = parsed(text);
+    const note: Note | undefined = ifPossible(() => JSON.parse(text));
     if (note !== undefined) return note;
     await sleep(noteMs);
   }
   return { Dirty: true, Size: 0 };
-}
-
-function parsed(text: string): Note | undefined {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

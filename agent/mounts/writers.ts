@@ -1,5 +1,6 @@
 import { constants, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { ifThere, listProcesses, type ProcessStat } from "../../common/process-tree.ts";
+import { ifPossible } from "../../common/errors.ts";
+import { listProcesses, type ProcessStat } from "../../common/process-tree.ts";
 import { isWithin } from "../files/ledger.ts";
 
 /** Processes that have a file in one of these folders open to write it, as far as this user may see. */
@@ -11,11 +12,11 @@ export const listWriters = (roots: readonly string[]): ProcessStat[] =>
 /** The files that a process has open to write them. Source: proc_pid_fdinfo(5). */
 function writtenBy(pid: number): string[] {
   const folder = `/proc/${pid}`;
-  const names = ifThere(() => readdirSync(`${folder}/fd`)) ?? [];
+  const names = ifPossible(() => readdirSync(`${folder}/fd`)) ?? [];
   return names.flatMap((name) => {
-    const note = ifThere(() => readFileSync(`${folder}/fdinfo/${name}`, "utf8")) ?? "";
+    const note = ifPossible(() => readFileSync(`${folder}/fdinfo/${name}`, "utf8")) ?? "";
     const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(note)?.[1] ?? "0", 8);
     if ((flags & (constants.O_WRONLY | constants.O_RDWR)) === 0) return [];
-    return ifThere(() => readlinkSync(`${folder}/fd/${name}`)) ?? [];
+    return ifPossible(() => readlinkSync(`${folder}/fd/${name}`)) ?? [];
   });
 }

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { ifPossible } from "../../common/errors.ts";
 
 /** Clouds that announce on a metadata endpoint that a node is taken away. */
 export type Cloud = "aws" | "gcp" | "azure";
@@ -26,10 +27,5 @@ export const readDmi = (): Dmi => ({
   chassis: readId("chassis_asset_tag"),
 });
 
-function readId(name: string): string {
-  try {
-    return readFileSync(`/sys/class/dmi/id/${name}`, "utf8").trim();
-  } catch {
-    return "";
-  }
-}
+const readId = (name: string): string =>
+  ifPossible(() => readFileSync(`/sys/class/dmi/id/${name}`, "utf8"))?.trim() ?? "";

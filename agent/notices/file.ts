@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import * as z from "zod";
+import { ifPossible } from "../../common/errors.ts";
 import { readNamed } from "../../common/files.ts";
 import type { Notice } from "./notice.ts";
 
@@ -22,10 +23,6 @@ export function readNoticeFile(path: string, now: number): Notice | undefined {
 }
 
 /** It is a notice by being there: what cannot be read or is not ours to read says nothing more. */
-function readText(path: string): z.output<typeof Text> {
-  try {
-    return Text.parse(JSON.parse(readNamed(path, { mostBytes: 64 * 1024 }).toString()));
-  } catch {
-    return {};
-  }
-}
+const readText = (path: string): z.output<typeof Text> =>
+  ifPossible(() => Text.parse(JSON.parse(readNamed(path, { mostBytes: 64 * 1024 }).toString()))) ??
+  {};

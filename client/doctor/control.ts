@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from "node:fs";
-import { errorCodeOf, toAppError } from "../../common/errors.ts";
+import { errorCodeOf, ifPossible, toAppError } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import type { ControlProcess } from "../../contract/control-pid.ts";
 import { addressOf, findControl, listensAt, logFileOf } from "../control-process.ts";
@@ -81,12 +81,8 @@ async function readStart({ body }: Answer): Promise<string> {
 }
 
 function isHealth(text: string): boolean {
-  try {
-    const { status, api_version: api } = JSON.parse(text);
-    return typeof status === "string" && typeof api === "string";
-  } catch {
-    return false;
-  }
+  const answer = ifPossible(() => JSON.parse(text));
+  return typeof answer?.status === "string" && typeof answer.api_version === "string";
 }
 
 const check = "Control plane";
