@@ -4,7 +4,7 @@ import { closeSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } from "
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCodeOf } from "../common/errors.ts";
-import { unlessMissing } from "../common/files.ts";
+import { isNoRoom, unlessMissing } from "../common/files.ts";
 import {
   findTree,
   isAlive,
@@ -153,11 +153,7 @@ export const isBegun = ({ folder, name }: Pick<Script, "folder" | "name">): bool
  */
 export function forgo(folder: string, name: string, bootId: string): void {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  try {
-    symlinkSync(`0 0 ${bootId}`, join(folder, `${name}.claim`));
-  } catch (error) {
-    if (errorCodeOf(error) !== "EEXIST" && !isFull(error)) throw error;
-  }
+  link(`0 0 ${bootId}`, join(folder, `${name}.claim`));
 }
 
 /** The processes that the scripts of a folder began with on this node and in this boot. */
@@ -198,7 +194,7 @@ function writeTexts({ folder, name, kept = [] }: Script, text: string): boolean 
     writeFileSync(join(folder, `${name}.sh`), text, { mode: 0o600 });
     return true;
   } catch (error) {
-    if (isFull(error)) return false;
+    if (isNoRoom(error)) return false;
     throw error;
   }
 }
@@ -223,17 +219,19 @@ function spawnWrapper(script: Script, text: string, output: number): ChildProces
   }
 }
 
-function makeWorkdir({ workdir, workdirLink: link }: Script): void {
+function makeWorkdir({ workdir, workdirLink }: Script): void {
   mkdirSync(workdir, { recursive: true });
-  if (link === null) return;
-  try {
-    symlinkSync(workdir, link);
-  } catch (error) {
-    if (errorCodeOf(error) !== "EEXIST" && !isFull(error)) throw error;
-  }
+  if (workdirLink !== null) link(workdir, workdirLink);
 }
 
-const isFull = (error: unknown): boolean => ["ENOSPC", "EDQUOT"].includes(errorCodeOf(error) ?? "");
+/** Makes a link unless something is there, or the disk has no room for it. */
+function link(target: string, path: string): void {
+  try {
+    symlinkSync(target, path);
+  } catch (error) {
+    if (errorCodeOf(error) !== "EEXIST" && !isNoRoom(error)) throw error;
+  }
+}
 
 function findRoot(folder: string, name: string): ProcessId | undefined {
   const claim = findClaim(folder, name);

@@ -1,6 +1,7 @@
-import { lstatSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ifPossible } from "../common/errors.ts";
+import { fileSizeOf } from "../common/files.ts";
 import { type JobStatus, jobMachine } from "../contract/statuses.ts";
 import type { Agent } from "./context.ts";
 import { addEvent } from "./events.ts";
@@ -73,7 +74,7 @@ function restore(agent: Agent, note: JobNote): void {
     setPart(journal, jobId, rank, {
       ...(isOwn && claim !== undefined && { bootId: claim.bootId }),
       // What was merged of it is not known; lines that come twice are worse than a few that are missing.
-      merged: sizeOf(rankLogOf(agent, jobId, rank)),
+      merged: fileSizeOf(rankLogOf(agent, jobId, rank)),
     });
   }
 }
@@ -88,5 +89,3 @@ function gpusOf(pid: number): number[] {
   const [, list = ""] = /(?:^|\0)CUDA_VISIBLE_DEVICES=([\d,]*)/.exec(environment) ?? [];
   return list === "" ? [] : list.split(",").map(Number);
 }
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

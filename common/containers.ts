@@ -1,6 +1,6 @@
-import { accessSync, constants, readFileSync } from "node:fs";
+import { constants, readFileSync } from "node:fs";
 import { pickSet } from "./config.ts";
-import { unlessMissing } from "./files.ts";
+import { canUse, unlessMissing } from "./files.ts";
 import { findProgram } from "./mounts.ts";
 import { systemUser } from "./system-user.ts";
 
@@ -101,12 +101,6 @@ export const whyUnreached =
   "neither users nor other nodes reach ports in a rootless docker, which has a network of its own; stop it (`systemctl --user disable --now docker`) and use podman, or use a docker daemon that root runs";
 
 /** Of a daemon elsewhere only a call can tell. */
-function isOpen(host: string): boolean {
-  if (!host.startsWith("unix://")) return true;
-  try {
-    accessSync(host.slice("unix://".length), constants.R_OK | constants.W_OK);
-    return true;
-  } catch {
-    return false;
-  }
-}
+const isOpen = (host: string): boolean =>
+  !host.startsWith("unix://") ||
+  canUse(host.slice("unix://".length), constants.R_OK | constants.W_OK);

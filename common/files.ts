@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  accessSync,
   appendFileSync,
   closeSync,
   constants,
@@ -10,6 +11,7 @@ import {
   openSync,
   readSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from "node:fs";
 import { mkdir, stat, statfs } from "node:fs/promises";
@@ -75,6 +77,20 @@ export const isFolder = (path: string): Promise<boolean> =>
     (stats) => stats.isDirectory(),
     () => false,
   );
+
+/** Whether we may do something with a file: write to it, unless `mode` says what. */
+export function canUse(file: string, mode: number = constants.W_OK): boolean {
+  try {
+    accessSync(file, mode);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** The size of a file in bytes; 0 when there is none. */
+export const fileSizeOf = (file: string): number =>
+  statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 
 /** Writes a file whole or not at all, for its owner alone; its folder is made. */
 export function replaceFile(file: string, text: string): void {

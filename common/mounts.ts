@@ -1,15 +1,8 @@
 import { execFile } from "node:child_process";
-import {
-  accessSync,
-  closeSync,
-  constants,
-  existsSync,
-  openSync,
-  readFileSync,
-  realpathSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, openSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { canUse } from "./files.ts";
 import { product } from "./product.ts";
 
 /** Something that is mounted. Source: proc_pid_mounts(5). */
@@ -98,7 +91,7 @@ export const findProgram = (path: string, name: string): string | undefined =>
   path
     .split(":")
     .map((folder) => join(folder, name))
-    .find(isExecutable);
+    .find((file) => canUse(file, constants.X_OK));
 
 /** Why a machine cannot mount buckets with one of these programs, and what to do; undefined where it can. */
 export function whyNoMounts(
@@ -118,15 +111,6 @@ export function whyNoMounts(
 function canOpen(device: string): boolean {
   try {
     closeSync(openSync(device, "r+"));
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function isExecutable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
     return true;
   } catch {
     return false;

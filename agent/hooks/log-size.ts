@@ -1,7 +1,8 @@
-import { existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
+import { existsSync, linkSync, renameSync, rmSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileSizeOf } from "../../common/files.ts";
 import { punchHole, readOpen } from "../../common/growing-file.ts";
 import { type Gap, gapLine, gapOf, type HookEvent } from "../../contract/hooks.ts";
 import { type Agent, keys } from "../context.ts";
@@ -30,7 +31,7 @@ export async function keepLogsSmall(agent: Agent, id: string, signal: AbortSigna
     await sleep(lookEveryMs, undefined, { signal });
     for (const { event, sizeBytes } of findLifecycle(agent, id)?.logs ?? []) {
       const path = hookLogOf(agent, id, event);
-      const size = sizeBytes ?? statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+      const size = sizeBytes ?? fileSizeOf(path);
       const gap = sizeBytes === null ? gapOf(size, false) : undefined;
       if (gap === undefined || gap.to <= (leftOut.get(event) ?? 0)) continue;
       if (await leaveOut(agent, path, gap, !tried.has(event))) leftOut.set(event, gap.to);

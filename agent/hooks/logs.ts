@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { unlessMissing } from "../../common/files.ts";
+import { fileSizeOf, unlessMissing } from "../../common/files.ts";
 import { readBytes } from "../../common/growing-file.ts";
 import { product } from "../../common/product.ts";
 import { gapOf, type HookEvent } from "../../contract/hooks.ts";
@@ -96,7 +96,7 @@ export function sizeOfHookLog(
   event: HookEvent,
 ): number {
   const known = logs.find((log) => log.event === event)?.sizeBytes;
-  return known ?? statSync(hookLogOf(agent, id, event), { throwIfNoEntry: false })?.size ?? 0;
+  return known ?? fileSizeOf(hookLogOf(agent, id, event));
 }
 
 /** The name for people of the file at `path`, or undefined. */
@@ -117,9 +117,5 @@ function moveAside(path: string): void {
   const names = ["", ...formerSuffixes].map((suffix) => path + suffix);
   rmSync(names.at(-1) ?? path, { force: true });
   for (let index = names.length - 1; index > 0; index -= 1)
-    renameIfThere(names[index - 1] ?? path, names[index] ?? path);
-}
-
-function renameIfThere(from: string, to: string): void {
-  unlessMissing(() => renameSync(from, to));
+    unlessMissing(() => renameSync(names[index - 1] ?? path, names[index] ?? path));
 }

@@ -1,5 +1,5 @@
-import { statSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { fileSizeOf } from "../../common/files.ts";
 import { recordGrowth } from "../../common/log-growth.ts";
 import { jobLogGap, usualLogBytes } from "../../contract/job-log.ts";
 import { type Agent, keys } from "../context.ts";
@@ -63,7 +63,7 @@ async function untilLarger(
   signal: AbortSignal,
 ): Promise<number> {
   const unwatch = watches.add(path);
-  const look = async () => (sizeOf(path) > than ? sizeOf(path) : undefined);
+  const look = async () => (fileSizeOf(path) > than ? fileSizeOf(path) : undefined);
   return changes.until(keys.log(path), look, signal).finally(unwatch);
 }
 
@@ -84,12 +84,10 @@ async function trimLog(
   atMostBytes: number,
   neededFrom: number,
 ): Promise<void> {
-  const gap = jobLogGap(sizeOf(path), atMostBytes);
+  const gap = jobLogGap(fileSizeOf(path), atMostBytes);
   const before = findGap(path)?.to ?? 0;
   if (gap === undefined || gap.to > neededFrom || gap.to <= before) return;
   // Written first: a reader must not take a hole for what was printed.
   writeGap(path, gap);
   await leaveOut(agent, path, gap, before === 0);
 }
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

@@ -1,5 +1,5 @@
-import { statSync } from "node:fs";
 import { fail } from "../../common/errors.ts";
+import { fileSizeOf } from "../../common/files.ts";
 import type { JobPart, Part, PartSpec } from "../../contract/agent-shapes.ts";
 import { type PartStatus, partMachine } from "../../contract/statuses.ts";
 import type { Agent } from "../context.ts";
@@ -131,7 +131,7 @@ const toJobPart = (agent: Agent, part: PartRow): JobPart => ({
   graceMs: part.graceMs,
   status: part.status,
   exitCode: part.exitCode,
-  logBytes: sizeOf(rankLogOf(agent, part.jobId, part.rank)),
+  logBytes: fileSizeOf(rankLogOf(agent, part.jobId, part.rank)),
 });
 
 const toPart = (agent: Agent, { jobId, status, exitCode, reason }: PartRow): Part => ({
@@ -139,7 +139,5 @@ const toPart = (agent: Agent, { jobId, status, exitCode, reason }: PartRow): Par
   status,
   exitCode,
   reason,
-  logBytes: sizeOf(logOf(agent, jobId)),
+  logBytes: fileSizeOf(logOf(agent, jobId)),
 });
-
-const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.size ?? 0;

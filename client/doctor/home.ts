@@ -1,7 +1,7 @@
 import { constants, existsSync, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
+import { canUse } from "../../common/files.ts";
 import { type Finding, missing, ok, warning } from "./finding.ts";
-import { canUse } from "./machine.ts";
 
 const usable = constants.R_OK | constants.W_OK | constants.X_OK;
 const elsewhere = "make it yours, or set OUTRIGGER_HOME to a folder that you may write to";

@@ -1,5 +1,6 @@
-import { accessSync, constants, existsSync, readFileSync, statSync } from "node:fs";
+import { constants, existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { canUse } from "../../common/files.ts";
 import { systemUser } from "../../common/system-user.ts";
 import type { Env } from "../settings.ts";
 import { type Finding, missing, ok, warning } from "./finding.ts";
@@ -87,14 +88,4 @@ export function lookAtControlGroups(own = readOwnGroups(), mounted = "/sys/fs/cg
 
 function readOwnGroups(): string {
   return existsSync("/proc/self/cgroup") ? readFileSync("/proc/self/cgroup", "utf8") : "";
-}
-
-/** Whether this user may do something with a file. */
-export function canUse(file: string, mode: number = constants.W_OK): boolean {
-  try {
-    accessSync(file, mode);
-    return true;
-  } catch {
-    return false;
-  }
 }
