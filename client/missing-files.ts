@@ -1,7 +1,7 @@
 import { fail } from "../common/errors.ts";
 import type { TaskIssue } from "../contract/task/issues.ts";
 import { splitParts } from "../contract/task/parts.ts";
-import { child, type Place, refuse } from "../contract/task/place.ts";
+import { child, itemsOf, type Place, refuse } from "../contract/task/place.ts";
 import { isMapping } from "../contract/task/readers.ts";
 import { parseYaml } from "../contract/task/yaml-text.ts";
 import { absolutePath, isLocalPath, statsAt } from "./task-text.ts";
@@ -43,10 +43,7 @@ function requireEach(place: Place, cwd: string): void {
 /** What goes into a bucket: one path, or a list of them. */
 function requireSources(mount: Place, cwd: string): void {
   if (!isMapping(mount.value)) return;
-  const source = child(mount, "source");
-  const { value } = source;
-  const places = Array.isArray(value) ? value.map((_, at) => child(source, at)) : [source];
-  for (const place of places) requirePath(place, cwd);
+  for (const place of itemsOf(child(mount, "source"))) requirePath(place, cwd);
 }
 
 /** A path with a variable is known only once it has its value. */

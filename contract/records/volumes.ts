@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { stores } from "../task/storage-uri.ts";
 import { Seconds } from "./clusters.ts";
 
 /** A volume. */
@@ -38,22 +39,7 @@ export const StorageRecord = z
   .object({
     name: z.string(),
     launched_at: Seconds,
-    store: z
-      .array(
-        z.enum([
-          "S3",
-          "GCS",
-          "AZURE",
-          "R2",
-          "IBM",
-          "OCI",
-          "NEBIUS",
-          "COREWEAVE",
-          "VASTDATA",
-          "VOLUME",
-        ]),
-      )
-      .describe("Where its buckets are."),
+    store: z.array(z.enum(stores)).describe("Where its buckets are."),
     last_use: z.string(),
     status: z.enum(["INIT", "INIT_FAILED", "UPLOAD_FAILED", "READY"]),
   })

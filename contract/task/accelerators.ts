@@ -1,5 +1,5 @@
 import { asText } from "./amounts.ts";
-import { child, type Place, refuse } from "./place.ts";
+import { child, itemsOf, type Place, refuse } from "./place.ts";
 import { isMapping, type Reader, reads } from "./readers.ts";
 import { either, list } from "./schema.ts";
 import { parseGigabytes } from "./units.ts";
@@ -33,12 +33,7 @@ const schema = either(kind, list(kind), { type: "object", minProperties: 1 });
 /** Every form of `accelerators`: text, a mapping of alternatives, an ordered list. */
 export const accelerators = reads<AcceleratorChoice>(schema, (place) => {
   const { value } = place;
-  if (Array.isArray(value))
-    return choiceOf(
-      place,
-      true,
-      value.map((_, at) => one(child(place, at))),
-    );
+  if (Array.isArray(value)) return choiceOf(place, true, itemsOf(place).map(one));
   if (isMapping(value))
     return choiceOf(
       place,

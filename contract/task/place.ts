@@ -37,6 +37,10 @@ function ownOf(value: unknown, key: string | number): unknown {
   return (value as Record<string | number, unknown>)[key];
 }
 
+/** The places of the items of a list; that of a value which is none. */
+export const itemsOf = (place: Place): Place[] =>
+  Array.isArray(place.value) ? place.value.map((_, at) => child(place, at)) : [place];
+
 /** Whether a mapping has the key with a value that is not null. */
 export function gives(place: Place, key: string): boolean {
   const value = ownOf(place.value, key);

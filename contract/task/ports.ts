@@ -1,5 +1,5 @@
 import { asText } from "./amounts.ts";
-import { child, isFull, type Place, refuse } from "./place.ts";
+import { isFull, itemsOf, type Place, refuse } from "./place.ts";
 import { reads } from "./readers.ts";
 import { amount, either, list } from "./schema.ts";
 
@@ -9,10 +9,7 @@ const port = amount(/^\d{1,5}(?:\s*-\s*\d{1,5})?$/);
 
 /** A port, a range `8000-8010`, or a list of them; gives them sorted, overlapping ones merged. */
 export const ports = reads<string[]>(either(port, list(port)), (place) => {
-  const places = Array.isArray(place.value)
-    ? place.value.map((_, at) => child(place, at))
-    : [place];
-  const ranges = places.flatMap((item) => (isFull(item) ? [] : (rangeAt(item) ?? [])));
+  const ranges = itemsOf(place).flatMap((item) => (isFull(item) ? [] : (rangeAt(item) ?? [])));
   return mergeRanges(ranges).map(([first, last]) =>
     first === last ? `${first}` : `${first}-${last}`,
   );

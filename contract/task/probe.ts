@@ -1,5 +1,5 @@
 import { asText } from "./amounts.ts";
-import { child, isFull, type Place, refuse } from "./place.ts";
+import { child, isFull, itemsOf, type Place, refuse } from "./place.ts";
 import {
   choice,
   data,
@@ -105,10 +105,7 @@ function jsonOf(place: Place): unknown {
 }
 
 function statusRanges(place: Place): StatusRange[] {
-  const places = Array.isArray(place.value)
-    ? place.value.map((_, at) => child(place, at))
-    : [place];
-  return places.flatMap((item) => (isFull(item) ? [] : (statusRange(item) ?? [])));
+  return itemsOf(place).flatMap((item) => (isFull(item) ? [] : (statusRange(item) ?? [])));
 }
 
 const statusRange: Reader<[StatusRange]> = (place) => {

@@ -1,3 +1,17 @@
+/** Where buckets are. */
+export const stores = [
+  "S3",
+  "GCS",
+  "AZURE",
+  "R2",
+  "IBM",
+  "OCI",
+  "NEBIUS",
+  "COREWEAVE",
+  "VASTDATA",
+  "VOLUME",
+] as const;
+
 /** Schemes of buckets, and how many parts of the address name the bucket itself. */
 const bucketSchemes: Readonly<Record<string, number>> = {
   s3: 1,

@@ -18,20 +18,8 @@ import {
   type StorageMode,
   storageModes,
 } from "./storage-options.ts";
-import { baseNameOf, hasObject, isUri, schemeOf } from "./storage-uri.ts";
+import { baseNameOf, hasObject, isUri, schemeOf, stores } from "./storage-uri.ts";
 
-const stores = [
-  "S3",
-  "GCS",
-  "AZURE",
-  "R2",
-  "IBM",
-  "OCI",
-  "NEBIUS",
-  "COREWEAVE",
-  "VASTDATA",
-  "VOLUME",
-] as const;
 const storageTypes = [
   "MODEL_CHECKPOINT_RO",
   "MODEL_CHECKPOINT_RW",
