@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
-import { errorCodeOf } from "../common/errors.ts";
+import { unlessMissing } from "../common/files.ts";
 import { apiParts } from "./docs/api.ts";
 import { exampleParts } from "./docs/examples.ts";
 import { exitCodeParts } from "./docs/exit-codes.ts";
@@ -55,12 +55,7 @@ function refuse(file: string): void {
 }
 
 function readText(file: string): string | undefined {
-  try {
-    return readFileSync(file, "utf8");
-  } catch (error) {
-    if (errorCodeOf(error) === "ENOENT") return undefined;
-    throw error;
-  }
+  return unlessMissing(() => readFileSync(file, "utf8"));
 }
 
 function writeText(file: string, text: string): void {

@@ -49,11 +49,7 @@ function readKey(file: string): Buffer {
 
 /** What a file holds; one that is missing is made, whole and with mode 0600, by the first who tries. */
 export function readOrMake(file: string, make: () => Buffer): Buffer {
-  return readIfThere(file) ?? makeFile(file, make());
-}
-
-function readIfThere(file: string): Buffer | undefined {
-  return unlessMissing(() => readFileSync(file));
+  return unlessMissing(() => readFileSync(file)) ?? makeFile(file, make());
 }
 
 function makeFile(file: string, content: Buffer): Buffer {

@@ -2,14 +2,13 @@ import type { AddressInfo } from "node:net";
 import { authorizeBy } from "./authorize.ts";
 import type { Config } from "./config.ts";
 import { engines } from "./forward/engines.ts";
+import type { ForwardLimits, Observer } from "./forward/front.ts";
 import type { Place } from "./forward/listen.ts";
 import { always } from "./forward/route.ts";
 import { type Serving, serve } from "./forward/serve.ts";
 import { type Key, openKeys } from "./keys.ts";
-import { limitsOf } from "./limits.ts";
 import type { Logs } from "./log.ts";
-import { openMetrics, type Samples, single } from "./metrics.ts";
-import { observeBy } from "./observe.ts";
+import { type Metrics, openMetrics, type Samples, single } from "./metrics.ts";
 import type { Address } from "./settings.ts";
 
 /** What forwards requests: this process, or workers that share its port. */
@@ -65,3 +64,29 @@ export function openForwarder(config: Config, logs: Logs): Forwarder {
     isServing: () => serving?.isDraining === false,
   };
 }
+
+const inMs = (seconds: number): number => Math.ceil(seconds * 1_000);
+
+/** What the connections must keep to, by the settings. */
+const limitsOf = (config: Config): ForwardLimits => ({
+  connections: config.connections,
+  headBytes: config.headBytes,
+  headCount: config.headCount,
+  stripAuthorization: config.stripAuthorization,
+  trustForwarded: config.trustForwarded,
+  breaksOff: config.breakOff,
+  headMs: inMs(config.headSeconds),
+  idleMs: inMs(config.idleSeconds),
+  stalledMs: inMs(config.stalledSeconds),
+  connectMs: inMs(config.connectSeconds),
+  upstreamMs: inMs(config.upstreamSeconds),
+});
+
+/** Counts each request when it has ended, and logs it if there is a log. */
+const observeBy = (metrics: Metrics, access: Logs["access"]): Observer => ({
+  wantsPath: access !== undefined,
+  ended(passage) {
+    metrics.count(passage);
+    access?.(passage);
+  },
+});

@@ -15,7 +15,6 @@ export interface Keys {
   find(bytes: Uint8Array, from: number, to: number): string | undefined;
   /** Other keys hold from now on. Who was let in before is not asked again. */
   replace(keys: readonly Key[]): void;
-  readonly count: number;
 }
 
 /** From so many keys on, hashing what was sent once is cheaper than comparing it with each. */
@@ -23,7 +22,6 @@ const comparedAtMost = 16;
 
 /** Opens a set of keys, which lets nobody in while it is empty. */
 export function openKeys(first: readonly Key[] = []): Keys {
-  let keys = first;
   let [plain, hashed] = split(first);
 
   function find(bytes: Uint8Array, from: number, to: number): string | undefined {
@@ -44,11 +42,7 @@ export function openKeys(first: readonly Key[] = []): Keys {
   return {
     find,
     replace(others) {
-      keys = others;
       [plain, hashed] = split(others);
-    },
-    get count() {
-      return keys.length;
     },
   };
 }

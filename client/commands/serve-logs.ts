@@ -5,8 +5,8 @@ import type { Command, OptionsOf } from "../catalog.ts";
 import { deferSink } from "../deferred-sink.ts";
 import { type LogChoice, openLogSink } from "../log-lines.ts";
 import type { World } from "../world.ts";
+import { answerLogFolder } from "./log-folder.ts";
 import { showMerged } from "./serve-logs-merged.ts";
-import { syncDownService } from "./serve-sync-down.ts";
 
 /** A part of a service that has a log. */
 interface Part {
@@ -22,7 +22,7 @@ export const serveLogs: Command<"serve logs"> = async (world, [name = "", ...wor
   const isTimed = since !== null || timestamps;
   if (isTimed && (syncDown || parts.some(({ target }) => target !== "replica")))
     fail("UsageError", "--since and --timestamps are for the logs of replicas");
-  if (syncDown) return syncDownService(world, name, { ...allOf(parts), tail });
+  if (syncDown) return writeLogs(world, name, parts, tail);
   const [part, ...others] = parts;
   if (part === undefined) return showMerged(world, name, { follow, tail, grep, since, timestamps });
   if (others.length > 0)
@@ -70,8 +70,22 @@ function partsOf(
   ];
 }
 
-/** Which parts, and of which replicas; no part is every part. */
-const allOf = (parts: readonly Part[]) => ({
-  targets: [...new Set(parts.map(({ target }) => target))],
-  replica_ids: parts.flatMap(({ replica_id: id }) => id ?? []),
-});
+/** Has control gather logs of a service, writes each to a file of its own, and prints the file's name. */
+async function writeLogs(
+  world: World,
+  name: string,
+  parts: readonly Part[],
+  tail: number | null,
+): Promise<number> {
+  const client = await world.connect();
+  const place = await client.callAndGet(serveOperations.downloadLogs, {
+    service_name: name,
+    local_dir: "",
+    // No part is every part.
+    targets: [...new Set(parts.map(({ target }) => target))],
+    replica_ids: parts.flatMap(({ replica_id: id }) => id ?? []),
+    tail,
+  });
+  await answerLogFolder(world, place, name, { service: name });
+  return 0;
+}
