@@ -117,18 +117,24 @@ const usual = { mode: "sync", input: {} } as const;
 type Usual = typeof usual;
 type Declared = Omit<Operation, keyof Usual> & Partial<Pick<Operation, keyof Usual>>;
 
-type Named<Row, More> = Row extends object ? Row & Omit<Usual & More, keyof Row> : never;
+type With<Row, More> = Row extends object ? Row & Omit<More, keyof Row> : never;
+type Named<Row, More> = With<Row, With<More, Usual>>;
+type Rows = Record<string, Omit<Declared, "name"> & Partial<Declared>>;
 
 /** Declares the rows of an API, keeping their exact types. The name of one that has none is its key in snake case, after the prefix. */
-export const operationsOf = <
-  const Rows extends Record<string, Omit<Declared, "name"> & Partial<Declared>>,
->(
-  prefix: string,
-  rows: Rows,
-) =>
-  namedBy(rows, (key) => ({
-    name: prefix + key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
-  })) as { readonly [Key in keyof Rows]: Named<Rows[Key], { readonly name: string }> };
+export const operationsOf = <const Own extends Rows>(prefix: string, rows: Own) =>
+  namedBy(rows, (key) => ({ name: nameOf(prefix, key) })) as {
+    readonly [Key in keyof Own]: Named<Own[Key], { readonly name: string }>;
+  };
+
+/** The same for rows that are stored as requests: `async` unless they say otherwise. */
+export const requestsOf = <const Own extends Rows>(prefix: string, rows: Own) =>
+  namedBy(rows, (key) => ({ name: nameOf(prefix, key), mode: "async" })) as {
+    readonly [Key in keyof Own]: Named<Own[Key], { readonly name: string; readonly mode: "async" }>;
+  };
+
+const nameOf = (prefix: string, key: string): string =>
+  prefix + key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
 type Open<Name> = { readonly name: Name; readonly access: "open" };
 

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { integer, listOf, text } from "../caps.ts";
 import { CloudCapability, InstanceTypeRow } from "../records/clouds.ts";
 import { body, optional, query, queryBoolean } from "./fields.ts";
@@ -15,10 +15,9 @@ const catalogFilter = {
   clouds: optional(z.union([text, listOf(text)])).describe("Null is all."),
 };
 
-const ownOperations = operationsOf("", {
+const ownOperations = requestsOf("", {
   check: {
     route: "POST /check",
-    mode: "async",
     reads: true,
     summary: "Probe clouds and remember which can be used.",
     access: "viewer",
@@ -34,7 +33,6 @@ const ownOperations = operationsOf("", {
   },
   enabledClouds: {
     route: "GET /enabled_clouds",
-    mode: "async",
     reads: true,
     summary: "Clouds that a workspace can use.",
     access: "viewer",
@@ -51,7 +49,6 @@ const ownOperations = operationsOf("", {
   },
   enabledCloudsBatch: {
     route: "GET /enabled_clouds/batch",
-    mode: "async",
     summary: "Clouds that several workspaces can use.",
     access: "viewer",
     input: query({
@@ -62,7 +59,6 @@ const ownOperations = operationsOf("", {
   },
   listAccelerators: {
     route: "POST /list_accelerators",
-    mode: "async",
     reads: true,
     summary: "Machine types with accelerators, from the catalogs.",
     access: "viewer",
@@ -79,7 +75,6 @@ const ownOperations = operationsOf("", {
   },
   listAcceleratorCounts: {
     route: "POST /list_accelerator_counts",
-    mode: "async",
     reads: true,
     summary: "How many of each accelerator one machine can have.",
     access: "viewer",
@@ -88,7 +83,6 @@ const ownOperations = operationsOf("", {
   },
   allContexts: {
     route: "GET /all_contexts",
-    mode: "async",
     summary: "Kubernetes contexts, those of SSH node pools included.",
     access: "viewer",
     output: z.array(z.string()),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { integer, listOf, text } from "../caps.ts";
 import { hookEvents } from "../hooks.ts";
 import { ClusterEventRecord, CostReportRecord, JobExitCode } from "../records/clusters.ts";
@@ -13,7 +13,7 @@ const reading = {
 };
 
 /** What clusters did and cost, also those that are gone. */
-export const clusterHistoryOperations = operationsOf("", {
+export const clusterHistoryOperations = requestsOf("", {
   provisionLogs: {
     route: "POST /provision_logs",
     mode: "stream",
@@ -36,7 +36,6 @@ export const clusterHistoryOperations = operationsOf("", {
   autostopLogs: {
     route: "POST /autostop_logs",
     // Existing clients read this answer to its end before they ask for the request's log.
-    mode: "async",
     summary:
       "Print the log of the hooks that ran before the latest idle action; where there is none, say so and leave 102.",
     access: "viewer",
@@ -46,7 +45,6 @@ export const clusterHistoryOperations = operationsOf("", {
   },
   hookLogs: {
     route: "POST /hook_logs",
-    mode: "async",
     summary: "Print the log of a cluster's hooks, also once the cluster is gone.",
     access: "viewer",
     input: body("HookLogsBody", {
@@ -62,7 +60,6 @@ export const clusterHistoryOperations = operationsOf("", {
   },
   costReport: {
     route: "POST /cost_report",
-    mode: "async",
     reads: true,
     summary: "Show the cost of current and past clusters.",
     access: "viewer",
@@ -76,7 +73,6 @@ export const clusterHistoryOperations = operationsOf("", {
   },
   clusterEvents: {
     route: "POST /cluster_events",
-    mode: "async",
     reads: true,
     summary: "What happened to a cluster, live or past.",
     access: "viewer",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { byteCount, filePath, integer, listOf, taskText, text } from "../caps.ts";
 import { mostStretches, Stretch } from "../files-api.ts";
@@ -21,10 +21,9 @@ const flag = z.boolean().default(false);
 const clusterErrors = ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"] as const;
 
 /** Jobs on a cluster, and what they wrote. */
-export const clusterJobOperations = operationsOf("", {
+export const clusterJobOperations = requestsOf("", {
   exec: {
     route: "POST /exec",
-    mode: "async",
     queue: "long",
     summary: "Run a task on a cluster that is up.",
     access: "user",
@@ -49,7 +48,6 @@ export const clusterJobOperations = operationsOf("", {
   },
   queue: {
     route: "POST /queue",
-    mode: "async",
     reads: true,
     summary: "List the jobs of a cluster.",
     access: "viewer",
@@ -64,7 +62,6 @@ export const clusterJobOperations = operationsOf("", {
   },
   jobStatus: {
     route: "POST /job_status",
-    mode: "async",
     reads: true,
     summary: "Statuses of jobs of a cluster.",
     access: "viewer",
@@ -78,7 +75,6 @@ export const clusterJobOperations = operationsOf("", {
   },
   cancel: {
     route: "POST /cancel",
-    mode: "async",
     summary: "Cancel jobs of a cluster.",
     access: "user",
     about: { cluster: "cluster_name" },
@@ -113,7 +109,6 @@ export const clusterJobOperations = operationsOf("", {
   },
   downloadLogs: {
     route: "POST /download_logs",
-    mode: "async",
     summary: "Copy job logs to control, ready for /download.",
     access: "viewer",
     about: { cluster: "cluster_name" },

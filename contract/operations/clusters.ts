@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { product, protocol } from "../../common/product.ts";
 import { caps, integer, listOf, longText, taskText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
@@ -21,10 +21,9 @@ const stopOrDown = body("StopOrDownBody", {
   skip_hooks: flag.describe("End the running hook and skip the others."),
 });
 
-const ownOperations = operationsOf("", {
+const ownOperations = requestsOf("", {
   launch: {
     route: "POST /launch",
-    mode: "async",
     queue: "long",
     summary: "Create a cluster, or reuse it, and run a task on it.",
     access: "user",
@@ -67,7 +66,6 @@ const ownOperations = operationsOf("", {
   },
   start: {
     route: "POST /start",
-    mode: "async",
     queue: "long",
     summary: "Start a stopped or half-built cluster again.",
     access: "user",
@@ -91,7 +89,6 @@ const ownOperations = operationsOf("", {
   },
   stop: {
     route: "POST /stop",
-    mode: "async",
     summary: "Stop a cluster and keep its disks.",
     access: "user",
     about: { cluster: "cluster_name" },
@@ -101,7 +98,6 @@ const ownOperations = operationsOf("", {
   },
   down: {
     route: "POST /down",
-    mode: "async",
     summary: "Tear a cluster down, disks included.",
     access: "user",
     about: { cluster: "cluster_name" },
@@ -111,7 +107,6 @@ const ownOperations = operationsOf("", {
   },
   preempt: {
     route: "POST /preempt",
-    mode: "async",
     queue: "long",
     summary: "Simulate a cloud that takes back the machines of a cluster; only on this machine.",
     access: "user",
@@ -132,7 +127,6 @@ const ownOperations = operationsOf("", {
   },
   autostop: {
     route: "POST /autostop",
-    mode: "async",
     summary: "Set or cancel what happens to a cluster once it is idle.",
     access: "user",
     about: { cluster: "cluster_name" },
@@ -149,7 +143,6 @@ const ownOperations = operationsOf("", {
   },
   status: {
     route: "POST /status",
-    mode: "async",
     reads: true,
     summary: "List clusters and their status.",
     access: "viewer",
@@ -172,7 +165,6 @@ const ownOperations = operationsOf("", {
   },
   endpoints: {
     route: "POST /endpoints",
-    mode: "async",
     reads: true,
     summary: "Addresses of the ports that a cluster exposes.",
     access: "viewer",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { product } from "../../common/product.ts";
 import { filePath, integer, listOf, seconds, taskText, text } from "../caps.ts";
 import { JobExitCode } from "../records/clusters.ts";
@@ -23,10 +23,9 @@ const listing = {
 };
 
 /** Managed jobs: each on a cluster that we create, recover and delete. */
-export const jobOperations = operationsOf("jobs.", {
+export const jobOperations = requestsOf("jobs.", {
   launch: {
     route: "POST /jobs/launch",
-    mode: "async",
     summary: "Submit a managed job.",
     access: "user",
     input: body("JobsLaunchBody", {
@@ -45,7 +44,6 @@ export const jobOperations = operationsOf("jobs.", {
   queue: {
     reads: true,
     route: "POST /jobs/queue",
-    mode: "async",
     summary: "List managed jobs, as old clients know it.",
     access: "viewer",
     input: body("JobsQueueBody", listing),
@@ -55,7 +53,6 @@ export const jobOperations = operationsOf("jobs.", {
   queueV2: {
     reads: true,
     route: "POST /jobs/queue/v2",
-    mode: "async",
     summary: "List managed jobs: filtered, sorted, paged.",
     access: "viewer",
     input: body("JobsQueueV2Body", {
@@ -79,7 +76,6 @@ export const jobOperations = operationsOf("jobs.", {
   },
   wait: {
     route: "POST /jobs/wait",
-    mode: "async",
     queue: "long",
     summary: "Wait until a managed job, or one of its tasks, has ended.",
     access: "viewer",
@@ -95,7 +91,6 @@ export const jobOperations = operationsOf("jobs.", {
   },
   cancel: {
     route: "POST /jobs/cancel",
-    mode: "async",
     summary: "Cancel managed jobs.",
     access: "user",
     input: body("JobsCancelBody", {
@@ -131,7 +126,6 @@ export const jobOperations = operationsOf("jobs.", {
   },
   downloadLogs: {
     route: "POST /jobs/download_logs",
-    mode: "async",
     summary: "Copy logs of managed jobs to control, ready for /download.",
     access: "viewer",
     input: body("JobsDownloadLogsBody", {
@@ -146,7 +140,6 @@ export const jobOperations = operationsOf("jobs.", {
   },
   events: {
     route: "POST /jobs/events",
-    mode: "async",
     summary: "What happened to a managed job, newest first.",
     access: "viewer",
     input: body("GetJobEventsBody", {

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import {
   GpuAvailabilityRow,
@@ -12,11 +12,10 @@ import { body, optional } from "./fields.ts";
 const context = optional(text).describe("Context; null is the current one.");
 
 /** Kubernetes clusters that control can reach. */
-export const kubernetesOperations = operationsOf("", {
+export const kubernetesOperations = requestsOf("", {
   kubernetesGpuAvailability: {
     name: "realtime_kubernetes_gpu_availability",
     route: "POST /realtime_kubernetes_gpu_availability",
-    mode: "async",
     summary: "Accelerators that are free in Kubernetes now.",
     access: "viewer",
     input: body("RealtimeGpuAvailabilityRequestBody", {
@@ -30,7 +29,6 @@ export const kubernetesOperations = operationsOf("", {
   },
   kubernetesNodeInfo: {
     route: "POST /kubernetes_node_info",
-    mode: "async",
     summary: "Nodes of a Kubernetes cluster.",
     access: "viewer",
     input: body("KubernetesNodeInfoRequestBody", { context }),
@@ -38,7 +36,6 @@ export const kubernetesOperations = operationsOf("", {
   },
   kubernetesLabelGpus: {
     route: "POST /kubernetes_label_gpus",
-    mode: "async",
     queue: "long",
     summary: "Label the nodes that have accelerators.",
     access: "admin",
@@ -54,7 +51,6 @@ export const kubernetesOperations = operationsOf("", {
   },
   statusKubernetes: {
     route: "GET /status_kubernetes",
-    mode: "async",
     summary: "Everything of Outrigger in the current context, for all users. Experimental.",
     access: "admin",
     output: z

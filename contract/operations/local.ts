@@ -1,15 +1,14 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import { body, Nothing, optional } from "./fields.ts";
 
 const name = optional(text).describe("Null is the usual name.");
 
 /** A Kubernetes cluster on the machine of control. */
-export const localOperations = operationsOf("local_", {
+export const localOperations = requestsOf("local_", {
   up: {
     route: "POST /local_up",
-    mode: "async",
     queue: "long",
     summary: "Start a local Kubernetes cluster next to control.",
     access: "admin",
@@ -24,7 +23,6 @@ export const localOperations = operationsOf("local_", {
   },
   down: {
     route: "POST /local_down",
-    mode: "async",
     queue: "long",
     summary: "Remove that cluster.",
     access: "admin",

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, poolText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { mostMachines } from "../task/readers.ts";
@@ -11,10 +11,9 @@ const poolNames = nullable(z.union([text, listOf(text)]));
 const tail = optional(integer).describe("Last n lines; null is everything.");
 
 /** Pools: clusters that are kept warm for managed jobs. */
-export const poolOperations = operationsOf("jobs.pool_", {
+export const poolOperations = requestsOf("jobs.pool_", {
   apply: {
     route: "POST /jobs/pool_apply",
-    mode: "async",
     queue: "long",
     summary: "Create a pool, change it or resize it.",
     access: "user",
@@ -32,7 +31,6 @@ export const poolOperations = operationsOf("jobs.pool_", {
   },
   down: {
     route: "POST /jobs/pool_down",
-    mode: "async",
     summary: "Take pools down.",
     access: "user",
     input: body("JobsPoolDownBody", {
@@ -45,7 +43,6 @@ export const poolOperations = operationsOf("jobs.pool_", {
   },
   status: {
     route: "POST /jobs/pool_status",
-    mode: "async",
     reads: true,
     summary: "Pools and their workers.",
     access: "viewer",
@@ -73,7 +70,6 @@ export const poolOperations = operationsOf("jobs.pool_", {
   downloadLogs: {
     name: "jobs.pool_sync_down_logs",
     route: "POST /jobs/pool_sync-down-logs",
-    mode: "async",
     summary: "Copy logs of a pool to control, ready for /download.",
     access: "viewer",
     about: { pool: "pool_name" },

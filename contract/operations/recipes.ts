@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { document, longText, text } from "../caps.ts";
 import { RecipeRecord } from "../records/recipes.ts";
 import { body, optional } from "./fields.ts";
@@ -9,18 +9,16 @@ const anyVersion = text.describe("Recipe, or NAME@VERSION.");
 const flag = z.boolean().default(false);
 
 /** Recipes: tasks that users keep and share. */
-export const recipeOperations = operationsOf("recipes.", {
+export const recipeOperations = requestsOf("recipes.", {
   mine: {
     requestName: "recipes.list",
     route: "GET /recipes",
-    mode: "async",
     summary: "Pinned recipes and the caller's own.",
     access: "viewer",
     output: z.array(RecipeRecord),
   },
   list: {
     route: "POST /recipes/list",
-    mode: "async",
     summary: "List recipes.",
     access: "viewer",
     input: body("RecipeListBody", {
@@ -33,7 +31,6 @@ export const recipeOperations = operationsOf("recipes.", {
   },
   get: {
     route: "POST /recipes/get",
-    mode: "async",
     summary: "One recipe; null if it does not exist.",
     access: "viewer",
     input: body("RecipeGetBody", { recipe_name: anyVersion }),
@@ -41,7 +38,6 @@ export const recipeOperations = operationsOf("recipes.", {
   },
   create: {
     route: "POST /recipes/create",
-    mode: "async",
     summary: "Create a recipe.",
     access: "user",
     input: body("RecipeCreateBody", {
@@ -56,7 +52,6 @@ export const recipeOperations = operationsOf("recipes.", {
   },
   update: {
     route: "POST /recipes/update",
-    mode: "async",
     summary: "Change a recipe.",
     access: "user",
     about: { recipe: "recipe_name" },
@@ -70,7 +65,6 @@ export const recipeOperations = operationsOf("recipes.", {
   },
   delete: {
     route: "POST /recipes/delete",
-    mode: "async",
     summary: "Delete a recipe; false when it is not the caller's.",
     access: "user",
     input: body("RecipeDeleteBody", { recipe_name: recipeName }),
@@ -79,7 +73,6 @@ export const recipeOperations = operationsOf("recipes.", {
   },
   pin: {
     route: "POST /recipes/pin",
-    mode: "async",
     summary: "Pin a recipe, or unpin it.",
     access: "admin",
     input: body("RecipePinBody", { recipe_name: recipeName, pinned: z.boolean() }),

@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { body, logInstants, Nothing, nullable, optional, taskErrors } from "./fields.ts";
@@ -10,10 +10,9 @@ const serviceNames = nullable(z.union([text, listOf(text)]));
 const tail = optional(integer).describe("Last n lines; null is everything.");
 
 /** Services: an endpoint that is kept alive, a cluster behind each replica. */
-export const serveOperations = operationsOf("serve.", {
+export const serveOperations = requestsOf("serve.", {
   up: {
     route: "POST /serve/up",
-    mode: "async",
     queue: "long",
     summary: "Bring a service up.",
     access: "user",
@@ -27,7 +26,6 @@ export const serveOperations = operationsOf("serve.", {
   },
   update: {
     route: "POST /serve/update",
-    mode: "async",
     summary: "Move a service to a new version.",
     access: "user",
     about: { service: "service_name" },
@@ -41,7 +39,6 @@ export const serveOperations = operationsOf("serve.", {
   },
   down: {
     route: "POST /serve/down",
-    mode: "async",
     summary: "Take services down.",
     access: "user",
     input: body("ServeDownBody", {
@@ -54,7 +51,6 @@ export const serveOperations = operationsOf("serve.", {
   },
   terminateReplica: {
     route: "POST /serve/terminate-replica",
-    mode: "async",
     summary: "End one replica; scaling may bring up a new one.",
     access: "user",
     about: { service: "service_name" },
@@ -68,7 +64,6 @@ export const serveOperations = operationsOf("serve.", {
   },
   status: {
     route: "POST /serve/status",
-    mode: "async",
     reads: true,
     summary: "Services and their replicas.",
     access: "viewer",
@@ -97,7 +92,6 @@ export const serveOperations = operationsOf("serve.", {
   downloadLogs: {
     name: "serve.sync_down_logs",
     route: "POST /serve/sync-down-logs",
-    mode: "async",
     summary: "Copy logs of a service to control, ready for /download.",
     access: "viewer",
     about: { service: "service_name" },

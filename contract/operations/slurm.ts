@@ -1,5 +1,5 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { integer, text } from "../caps.ts";
 import { GpuAvailabilityRow, SlurmNodeInfo } from "../records/clouds.ts";
 import { body, optional } from "./fields.ts";
@@ -9,11 +9,10 @@ const nodeInfo = body("SlurmNodeInfoRequestBody", {
 });
 
 /** Slurm clusters that control can reach. */
-export const slurmOperations = operationsOf("", {
+export const slurmOperations = requestsOf("", {
   slurmGpuAvailability: {
     name: "realtime_slurm_gpu_availability",
     route: "POST /slurm_gpu_availability",
-    mode: "async",
     summary: "Accelerators that are free in Slurm now.",
     access: "viewer",
     input: body("SlurmGpuAvailabilityRequestBody", {
@@ -27,7 +26,6 @@ export const slurmOperations = operationsOf("", {
   },
   slurmNodeInfo: {
     route: "POST /slurm_node_info",
-    mode: "async",
     summary: "Nodes of a Slurm cluster.",
     access: "viewer",
     input: nodeInfo,
@@ -36,7 +34,6 @@ export const slurmOperations = operationsOf("", {
   slurmNodeInfoByGet: {
     requestName: "slurm_node_info",
     route: "GET /slurm_node_info",
-    mode: "async",
     summary: "As the POST one, for old clients; needs the body too.",
     access: "viewer",
     input: nodeInfo,

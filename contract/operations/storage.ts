@@ -1,22 +1,20 @@
 import * as z from "zod";
-import { operationsOf } from "../../common/operation.ts";
+import { requestsOf } from "../../common/operation.ts";
 import { text } from "../caps.ts";
 import { StorageRecord } from "../records/volumes.ts";
 import { body, Nothing } from "./fields.ts";
 
 /** Storages: buckets that tasks mount. */
-export const storageOperations = operationsOf("storage_", {
+export const storageOperations = requestsOf("storage_", {
   list: {
     name: "storage_ls",
     route: "GET /storage/ls",
-    mode: "async",
     summary: "List storages.",
     access: "viewer",
     output: z.array(StorageRecord),
   },
   delete: {
     route: "POST /storage/delete",
-    mode: "async",
     queue: "long",
     summary: "Delete a storage and what is in it.",
     access: "user",
