@@ -7,9 +7,8 @@ import {
   IdleRecord,
   LifecycleRecord,
 } from "../../contract/records/clusters.ts";
-import { form, formOf, infraOf, instant, instantOf, type Ways } from "./shapes.ts";
+import { form, formOf, infraOf, instant, instantOf, text, type Ways } from "./shapes.ts";
 
-const text = z.string().nullable();
 const whenAny = instant.nullable();
 const { hook: Hook, ...lifecycle } = LifecycleRecord.shape;
 

@@ -1,7 +1,5 @@
 import * as z from "zod";
-import { form } from "./shapes.ts";
-
-const text = z.string().nullable();
+import { form, text } from "./shapes.ts";
 
 const Context = z.strictObject({
   name: z.string(),

@@ -6,9 +6,7 @@ import type { SshNodePoolStatus } from "../../contract/records/ssh-node-pools.ts
 import { Restoration } from "../../contract/restoration.ts";
 import { requestMachine } from "../../contract/statuses.ts";
 import type { Health } from "../sdk.ts";
-import { form, formOf, infraOf, instant, instantOf, type Ways } from "./shapes.ts";
-
-const text = z.string().nullable();
+import { form, formOf, infraOf, instant, instantOf, text, type Ways } from "./shapes.ts";
 
 /** What the client reads of a request. */
 export interface RequestRow {

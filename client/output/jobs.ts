@@ -2,9 +2,8 @@ import * as z from "zod";
 import type { ClusterJobRecord } from "../../contract/records/clusters.ts";
 import { eventNouns } from "../../contract/records/events.ts";
 import { jobMachine } from "../../contract/statuses.ts";
-import { form, formOf, instant, instantOf, type Ways } from "./shapes.ts";
+import { form, formOf, instant, instantOf, text, type Ways } from "./shapes.ts";
 
-const text = z.string().nullable();
 const Status = z.enum(jobMachine.names);
 
 type JobRow = ClusterJobRecord & { readonly cluster: string };

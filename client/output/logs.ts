@@ -1,7 +1,5 @@
 import * as z from "zod";
-import { form, instant } from "./shapes.ts";
-
-const text = z.string().nullable();
+import { form, instant, text } from "./shapes.ts";
 
 const Line = z.strictObject({
   cluster: text,

@@ -4,9 +4,7 @@ import {
   type ManagedJobRecord,
   ManagedJobStatusName,
 } from "../../contract/records/jobs.ts";
-import { form, formOf, instant, type Ways } from "./shapes.ts";
-
-const text = z.string().nullable();
+import { form, formOf, instant, text, type Ways } from "./shapes.ts";
 
 /** A task of a managed job, as `jobs queue` prints it. */
 export const managedJobForm = formOf(({ of, when }: Ways<ManagedJobRecord>) => ({

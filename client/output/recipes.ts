@@ -1,8 +1,6 @@
 import * as z from "zod";
 import type { RecipeRecord } from "../../contract/records/recipes.ts";
-import { formOf, type Ways } from "./shapes.ts";
-
-const text = z.string().nullable();
+import { formOf, text, type Ways } from "./shapes.ts";
 
 /** A recipe, as `recipes list` and `recipes show` print it. */
 export const recipeForm = formOf(({ of, when }: Ways<RecipeRecord>) => ({

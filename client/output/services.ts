@@ -5,9 +5,7 @@ import {
   ServiceStatusName,
   type ServiceStatusRecord,
 } from "../../contract/records/services.ts";
-import { formOf, infraOf, type Ways } from "./shapes.ts";
-
-const text = z.string().nullable();
+import { formOf, infraOf, text, type Ways } from "./shapes.ts";
 
 /** What a replica of a service and a worker of a pool have in common. */
 const member = ({ of, when }: Ways<ReplicaInfo>) => ({

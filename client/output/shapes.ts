@@ -1,5 +1,8 @@
 import * as z from "zod";
 
+/** A text, or null. */
+export const text = z.string().nullable();
+
 /** An instant as RFC 3339 writes it, in UTC. */
 export const instant = z.iso.datetime();
 

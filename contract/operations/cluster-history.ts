@@ -3,10 +3,9 @@ import { requestsOf } from "../../common/operation.ts";
 import { integer, listOf, text } from "../caps.ts";
 import { hookEvents } from "../hooks.ts";
 import { ClusterEventRecord, CostReportRecord, JobExitCode } from "../records/clusters.ts";
-import { Bytes, body, optional, query, queryBoolean, queryInteger } from "./fields.ts";
+import { Bytes, body, flag, optional, query, queryBoolean, queryInteger } from "./fields.ts";
 
 const pastToo = text.describe("Cluster, live or past.");
-const flag = z.boolean().default(false);
 const reading = {
   follow: z.boolean().default(true).describe("Keep reading while the hooks run."),
   tail: integer.default(0).describe("Last n lines; 0 is everything."),

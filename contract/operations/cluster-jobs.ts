@@ -9,6 +9,7 @@ import {
   Bytes,
   body,
   cancelStop,
+  flag,
   logInstants,
   Nothing,
   nullable,
@@ -17,7 +18,6 @@ import {
 } from "./fields.ts";
 
 const clusterName = text.describe("Target cluster.");
-const flag = z.boolean().default(false);
 const clusterErrors = ["ClusterDoesNotExist", "ClusterNotUpError", "NotSupportedError"] as const;
 
 /** Jobs on a cluster, and what they wrote. */

@@ -5,10 +5,9 @@ import { caps, integer, listOf, longText, taskText, text } from "../caps.ts";
 import { ClusterStatusRecord, Handle, LaunchResult } from "../records/clusters.ts";
 import { clusterHistoryOperations } from "./cluster-history.ts";
 import { clusterJobOperations } from "./cluster-jobs.ts";
-import { body, cancelStop, Nothing, optional, queryInteger, taskErrors } from "./fields.ts";
+import { body, cancelStop, flag, Nothing, optional, queryInteger, taskErrors } from "./fields.ts";
 
 const clusterName = text.describe("Target cluster.");
-const flag = z.boolean().default(false);
 const internal = flag.describe("Accepted and ignored.");
 const waitFor = optional(z.enum(["jobs_and_ssh", "jobs", "none"])).describe(
   "What counts as activity; null is jobs_and_ssh.",

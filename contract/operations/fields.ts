@@ -75,21 +75,22 @@ export const nullable = <T extends z.ZodType>(type: T) => type.nullable();
 /** A key that may be missing or null; null then. */
 export const optional = <T extends z.ZodType>(type: T) => type.nullable().default(null as never);
 
+/** A yes or no; no when it is missing. */
+export const flag = z.boolean().default(false);
+
 /** Whoever comes back to a cluster that is about to stop by itself may keep it. */
-export const cancelStop = z
-  .boolean()
-  .default(false)
-  .describe("Take back what the idle timer began, as long as its hooks run.");
+export const cancelStop = flag.describe(
+  "Take back what the idle timer began, as long as its hooks run.",
+);
 
 /** When the lines of a log began, and which of them are wanted. */
 export const logInstants = {
   since: optional(z.number().min(0).max(caps.integer)).describe(
     "Unix seconds; only lines that ended then or later.",
   ),
-  timestamps: z
-    .boolean()
-    .default(false)
-    .describe("Control lines with the code instant say when the lines after them began."),
+  timestamps: flag.describe(
+    "Control lines with the code instant say when the lines after them began.",
+  ),
 };
 
 /** What every operation that runs a task may refuse. */

@@ -9,9 +9,8 @@ import {
   ManagedJobQueuePage,
   ManagedJobRow,
 } from "../records/jobs.ts";
-import { body, Nothing, nullable, optional, taskErrors } from "./fields.ts";
+import { body, flag, Nothing, nullable, optional, taskErrors } from "./fields.ts";
 
-const flag = z.boolean().default(false);
 const refresh = flag.describe("Start what runs managed jobs first, if it is stopped.");
 const jobId = integer.describe("Managed job.");
 const taskOfJob = optional(z.union([integer, text]));

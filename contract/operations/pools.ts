@@ -3,9 +3,8 @@ import { requestsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, poolText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
 import { mostMachines } from "../task/readers.ts";
-import { body, Nothing, nullable, optional, taskErrors } from "./fields.ts";
+import { body, flag, Nothing, nullable, optional, taskErrors } from "./fields.ts";
 
-const flag = z.boolean().default(false);
 const poolName = text.describe("Pool.");
 const poolNames = nullable(z.union([text, listOf(text)]));
 const tail = optional(integer).describe("Last n lines; null is everything.");

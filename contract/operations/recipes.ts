@@ -2,11 +2,10 @@ import * as z from "zod";
 import { requestsOf } from "../../common/operation.ts";
 import { document, longText, text } from "../caps.ts";
 import { RecipeRecord } from "../records/recipes.ts";
-import { body, optional } from "./fields.ts";
+import { body, flag, optional } from "./fields.ts";
 
 const recipeName = text.describe("Recipe.");
 const anyVersion = text.describe("Recipe, or NAME@VERSION.");
-const flag = z.boolean().default(false);
 
 /** Recipes: tasks that users keep and share. */
 export const recipeOperations = requestsOf("recipes.", {

@@ -2,9 +2,8 @@ import * as z from "zod";
 import { requestsOf } from "../../common/operation.ts";
 import { filePath, integer, listOf, serviceText, text } from "../caps.ts";
 import { ServiceComponent, ServiceStatusRecord, UpdateMode } from "../records/services.ts";
-import { body, logInstants, Nothing, nullable, optional, taskErrors } from "./fields.ts";
+import { body, flag, logInstants, Nothing, nullable, optional, taskErrors } from "./fields.ts";
 
-const flag = z.boolean().default(false);
 const serviceName = text.describe("Service.");
 const serviceNames = nullable(z.union([text, listOf(text)]));
 const tail = optional(integer).describe("Last n lines; null is everything.");
