@@ -7,11 +7,18 @@ import type { Run } from "./lifecycles/row.ts";
 export const phases = ["setup", "run"] as const;
 export type Phase = (typeof phases)[number];
 
+const markAs =
+  (noun: string) =>
+  (folder: string): [name: string, value: string] => [
+    `${product.word}_${noun}_folder`.toUpperCase(),
+    folder,
+  ];
 /** The variable that marks every process of a job on a node; its value is the job's folder. */
-export const markOf = (folder: string): [name: string, value: string] => [
-  `${product.word.toUpperCase()}_JOB_FOLDER`,
-  folder,
-];
+export const markOf = markAs("job");
+/** The variable that marks every process of a hook; its value is the hook's folder. */
+export const hookMarkOf = markAs("hook");
+/** The variable that marks the program of a mount, also one that the journal does not know. */
+export const mountMarkOf = markAs("mount");
 
 /**
  * Variables of a job that are the same on all its nodes. They lie below the task's own, so that a
@@ -65,12 +72,6 @@ export const addedTo = (
   env: Readonly<Record<string, string>>,
 ): string[] =>
   Object.keys(env).filter((name) => /^[A-Za-z_]\w*$/.test(name) && env[name] !== base[name]);
-
-/** The variable that marks every process of a hook; its value is the hook's folder. */
-export const hookMarkOf = (folder: string): [name: string, value: string] => [
-  `${product.word.toUpperCase()}_HOOK_FOLDER`,
-  folder,
-];
 
 /** The whole environment of a hook. A node that nobody told who it is has no variables of its own. */
 export function hookEnvironmentOf(

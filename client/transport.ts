@@ -1,6 +1,6 @@
 import type { Duplex } from "node:stream";
 import { Agent, request } from "undici";
-import type { Method } from "../common/operation.ts";
+import { type Method, queryOf } from "../common/operation.ts";
 import { headerNames, product, protocol } from "../common/product.ts";
 import type { Secret } from "../common/secret.ts";
 import { trustAt } from "./endpoint.ts";
@@ -44,7 +44,7 @@ export function openTransport(endpoint: string, token?: Secret): Transport {
   return {
     async send({ method, path, query = {}, json, bytes, signal, timeoutMs = 0 }) {
       const url = new URL(`${endpoint}${path}`);
-      for (const [name, value] of queryPairs(query)) url.searchParams.append(name, value);
+      for (const [name, value] of queryOf(query)) url.searchParams.append(name, value);
       const type = json === undefined ? bytes?.type : "application/json";
       const headers = type === undefined ? own : { ...own, "content-type": type };
       const body = json === undefined ? (bytes?.content ?? null) : JSON.stringify(json);
@@ -79,14 +79,6 @@ function ownHeaders(): Record<string, string> {
     "user-agent": `${product.word}/${product.version}`,
     ...Object.fromEntries([...versions, ...releases]),
   };
-}
-
-function queryPairs(query: Readonly<Record<string, unknown>>): [string, string][] {
-  return Object.entries(query).flatMap(([name, value]) => {
-    if (value === undefined || value === null) return [];
-    const values: unknown[] = Array.isArray(value) ? value : [value];
-    return values.map((one): [string, string] => [name, String(one)]);
-  });
 }
 
 async function* readable(endpoint: string, body: AsyncIterable<Uint8Array>) {

@@ -172,16 +172,23 @@ export interface HttpCall {
 export function toHttpCall(row: Operation, input: Readonly<Record<string, unknown>>): HttpCall {
   const { method, path } = routeOf(row);
   const filled = path.replace(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(input[name])));
-  const query = new URLSearchParams();
-  for (const name of Object.keys(row.input.query?.shape ?? {}))
-    for (const value of [input[name]].flat())
-      if (value !== undefined && value !== null) query.append(name, String(value));
+  const asked = Object.keys(row.input.query?.shape ?? {}).map((name) => [name, input[name]]);
+  const query = queryOf(Object.fromEntries(asked));
   const given = bodyFields(row, input).filter((name) => input[name] !== undefined);
   return {
     method,
     path: query.size === 0 ? filled : `${filled}?${query}`,
     body: row.input.body && Object.fromEntries(given.map((name) => [name, input[name]])),
   };
+}
+
+/** A query as HTTP carries it: lists are repeated, and what is null or undefined is left out. */
+export function queryOf(fields: Readonly<Record<string, unknown>>): URLSearchParams {
+  const query = new URLSearchParams();
+  for (const [name, values] of Object.entries(fields))
+    for (const value of [values].flat())
+      if (value !== undefined && value !== null) query.append(name, String(value));
+  return query;
 }
 
 /** A body with names of its own, such as pools by name, has all that travels nowhere else. */

@@ -28,9 +28,9 @@ import {
   whyNoMounts,
 } from "../../common/mounts.ts";
 import { findProcess, isAlive, type ProcessId } from "../../common/process-tree.ts";
-import { product } from "../../common/product.ts";
 import type { MountOrder } from "../../contract/mounts-api.ts";
 import { type Agent, keys } from "../context.ts";
+import { mountMarkOf } from "../environment.ts";
 import { type Command, commands } from "./programs.ts";
 import type { MountRow } from "./store.ts";
 
@@ -105,7 +105,7 @@ export async function endMount(
   agent: Pick<Agent, "config">,
   { root, server }: Pick<MountRow, "root" | "server">,
 ): Promise<boolean> {
-  const mark = markOf(folderOf(agent, root)).join("=");
+  const mark = mountMarkOf(folderOf(agent, root)).join("=");
   await endTree({ roots: server === null ? [] : [server], mark }, graceMs);
   const ours = mountDeviceOf(agent.config.baseEnv["HOME"] ?? "");
   const devices = existsSync(noteOf(agent, root)) ? [ours, "mountpoint-s3"] : [ours];
@@ -151,12 +151,6 @@ function programFor(order: MountOrder, path: string) {
   return fail("NotSupportedError", `this node cannot mount ${order.name}: ${why}`);
 }
 
-/** The variable that marks the program of a mount, also one that the journal does not know. */
-const markOf = (folder: string): [name: string, value: string] => [
-  `${product.word.toUpperCase()}_MOUNT_FOLDER`,
-  folder,
-];
-
 /** The program outlives the agent, as jobs do: they use it. */
 function serve(
   { config: { baseEnv }, changes }: Agent,
@@ -168,7 +162,7 @@ function serve(
   const input = openUnnamed(join(folder, "config"), config);
   const child = spawn(file, args, {
     cwd: "/",
-    env: { ...baseEnv, ...env, ...Object.fromEntries([markOf(folder)]) },
+    env: { ...baseEnv, ...env, ...Object.fromEntries([mountMarkOf(folder)]) },
     detached: true,
     stdio: ["ignore", output, output, input],
   });

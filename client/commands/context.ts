@@ -12,6 +12,7 @@ import {
   writeContexts,
 } from "../contexts.ts";
 import { readEndpoint } from "../endpoint.ts";
+import { keepContext } from "../logins.ts";
 import { contextForm } from "../output/configuration.ts";
 import type { Column } from "../rendering.ts";
 import type { SelectionOptions } from "../selection.ts";
@@ -31,8 +32,7 @@ export const add: Command<"context add"> = async (
   if (endpoint === undefined)
     fail("UsageError", "--endpoint: name the address of the control plane");
   const home = readHome(env);
-  const before = readContexts(home);
-  if (Object.hasOwn(before.contexts, name))
+  if (Object.hasOwn(readContexts(home).contexts, name))
     fail(
       "ConflictError",
       `context ${name} exists; remove it first: outrigger context remove ${name}`,
@@ -42,8 +42,7 @@ export const add: Command<"context add"> = async (
     ...(tokenFile !== undefined && { tokenFile: resolve(cwd, tokenFile) }),
     ...(workspace !== undefined && { workspace }),
   };
-  const contexts = { ...before.contexts, [name]: context };
-  writeContexts(home, { ...before, contexts, ...(isUsed && { current: name }) });
+  keepContext(home, name, context, isUsed);
   if (isUsed) tellUsed(terminal, env, name);
   else terminal.note(`Added. Use it: outrigger context use ${name}`);
   return tellActions(world, [directAction("context add", name)]);
