@@ -20,13 +20,6 @@ import {
 } from "./storage-options.ts";
 import { baseNameOf, hasObject, isUri, schemeOf, stores } from "./storage-uri.ts";
 
-const storageTypes = [
-  "MODEL_CHECKPOINT_RO",
-  "MODEL_CHECKPOINT_RW",
-  "DATASET_RO",
-  "DATASET_RW",
-] as const;
-
 /** A bucket, and how nodes see it. */
 export interface Storage {
   readonly name: string | undefined;
@@ -38,7 +31,6 @@ export interface Storage {
   /** Whether the bucket stays when the cluster is taken down. */
   readonly persistent: boolean;
   readonly mode: StorageMode;
-  readonly type: (typeof storageTypes)[number] | undefined;
   readonly options: MountOptions;
 }
 
@@ -56,7 +48,7 @@ const settings = fields({
   store: choice(...stores),
   persistent: flag,
   mode: choice(...storageModes),
-  type: choice(...storageTypes),
+  type: choice("MODEL_CHECKPOINT_RO", "MODEL_CHECKPOINT_RW", "DATASET_RO", "DATASET_RW"),
   config: reads(mountSettings.schema, data),
   _is_sky_managed: ignored,
   _bucket_sub_path: ignored,
@@ -79,7 +71,6 @@ export const storage = reads<Storage>(settings.schema, (place) => {
     store: given.store,
     persistent: given.persistent ?? true,
     mode,
-    type: given.type,
     options: readMountOptions(child(place, "config"), mode),
   };
 });

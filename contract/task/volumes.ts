@@ -18,19 +18,11 @@ import { type Lookup, substitute, substituteText } from "./substitution.ts";
 
 /**
  * A volume at a path of every node: one that exists, a folder of the host, or one that lives as long as
- * the cluster.
+ * the cluster. The last two are checked, and used by nothing.
  */
 export type VolumeMount =
   | { readonly kind: "named"; readonly name: string; readonly subPath: string | undefined }
-  | { readonly kind: "host"; readonly hostPath: string; readonly mode: "ro" | "rw" }
-  | {
-      readonly kind: "ephemeral";
-      readonly sizeGb: number;
-      readonly labels: Readonly<Record<string, string>>;
-      readonly storageClass: string | undefined;
-      readonly accessMode: string | undefined;
-      readonly namespace: string | undefined;
-    };
+  | { readonly kind: "host" | "ephemeral" };
 
 /** Reads `volumes`: a mapping from the path on the node to a volume. */
 export function readVolumes(place: Place, lookup: Lookup): Record<string, VolumeMount> {
@@ -95,8 +87,8 @@ const readMount: Reader<VolumeMount> = (place) => {
     return name === undefined ? undefined : { kind: "named", name, subPath: undefined };
   }
   if (gives(place, "host_path")) {
-    const { host_path: path, mode = "ro" } = readFields(place, hostReaders);
-    return path === undefined ? undefined : { kind: "host", hostPath: path, mode };
+    const { host_path: path } = readFields(place, hostReaders);
+    return path === undefined ? undefined : { kind: "host" };
   }
   const given = readFields(place, readers);
   if (!gives(place, "name") && !gives(place, "size"))
@@ -105,13 +97,5 @@ const readMount: Reader<VolumeMount> = (place) => {
     return refuse(place, "cannot have both `name` and `size`: a volume exists, or is made");
   if (given.name !== undefined) return { kind: "named", name: given.name, subPath: given.sub_path };
   if (gives(place, "sub_path")) refuse(child(place, "sub_path"), "goes only with `name`");
-  if (given.size === undefined) return undefined;
-  return {
-    kind: "ephemeral",
-    sizeGb: given.size,
-    labels: given.labels ?? {},
-    storageClass: given.config?.storage_class_name,
-    accessMode: given.config?.access_mode,
-    namespace: given.config?.namespace,
-  };
+  return given.size === undefined ? undefined : { kind: "ephemeral" };
 };
