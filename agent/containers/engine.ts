@@ -6,7 +6,7 @@ import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pickSet } from "../../common/config.ts";
 import { type Engine, findEngine, howToRunContainers } from "../../common/containers.ts";
-import { AppError, type ErrorType, fail } from "../../common/errors.ts";
+import { AppError, type ErrorType, fail, ifPossible } from "../../common/errors.ts";
 import { replaceFile, unlessMissing } from "../../common/files.ts";
 import type { ContainerSettings } from "../../contract/containers-api.ts";
 import { inheritedVariables } from "../../contract/variables.ts";
@@ -109,13 +109,8 @@ export async function ask(
 /** Ends all processes of a group: what does not heed TERM is killed. */
 async function endGroup(group: number | undefined, ended: Promise<unknown>): Promise<void> {
   if (group === undefined) return;
-  const tell = (name: "SIGTERM" | "SIGKILL") => {
-    try {
-      process.kill(-group, name);
-    } catch {
-      // It is gone, or runs as another user.
-    }
-  };
+  // It may be gone, or run as another user.
+  const tell = (name: "SIGTERM" | "SIGKILL") => ifPossible(() => process.kill(-group, name));
   tell("SIGTERM");
   await Promise.race([ended, sleep(graceMs, undefined, { ref: false })]).catch(() => {});
   tell("SIGKILL");

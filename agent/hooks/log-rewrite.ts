@@ -130,10 +130,6 @@ function isStopped(pid: number): boolean {
   return stat === undefined || /^[TtZX]/.test(stat.slice(stat.lastIndexOf(")") + 2));
 }
 
-function signal(pid: number, name: "SIGSTOP" | "SIGCONT"): void {
-  try {
-    process.kill(pid, name);
-  } catch {
-    // It is gone.
-  }
-}
+/** Tells a process; one that is gone needs no telling. */
+const signal = (pid: number, name: "SIGSTOP" | "SIGCONT") =>
+  ifPossible(() => process.kill(pid, name));

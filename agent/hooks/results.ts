@@ -26,7 +26,7 @@ export function beginRun(
   { index, event }: Pick<Run, "index" | "event">,
   timeMs: number,
 ): void {
-  takeFolder(agent, id, index);
+  attempt(agent, id, () => takeLifecycleFolder(agent, id, index));
   const row = withLog(agent, getRow(agent, id), event);
   const run: Run = {
     ...{ index, event, status: "RUNNING", exitCode: null, reason: null, endedAt: null },
@@ -71,13 +71,11 @@ function endInstant(agent: Agent, { bootId }: LifecycleRow, { startedAt, started
 function noteLeft(agent: Agent, row: LifecycleRow, run: Run): void {
   const left = countLeft(agent, row.id, run.index);
   const what = left === 1 ? "1 process" : `${left} processes`;
-  if (left === 0) return;
-  appendHookLine(
-    hookLogOf(agent, row.id, run.event),
-    hookNameOf(run, row.entries.length),
-    `left ${what} running`,
-  );
+  if (left > 0) addLine(agent, row, run, `left ${what} running`);
 }
+
+const addLine = (agent: Agent, row: LifecycleRow, run: Run, text: string): void =>
+  appendHookLine(hookLogOf(agent, row.id, run.event), hookNameOf(run, row.entries.length), text);
 
 /** Writes that a hook will not run, and why. */
 export function skipRun(
@@ -106,13 +104,7 @@ function warn(agent: Agent, row: LifecycleRow, run: Run): void {
   if (verb === undefined) return;
   const took = tookMs === undefined ? "" : ` after ${(tookMs / 1000).toFixed(1)} s`;
   const code = status === "TIMED_OUT" ? ` (code ${exitCode})` : "";
-  attempt(agent, id, () =>
-    appendHookLine(
-      hookLogOf(agent, id, event),
-      hookNameOf(run, row.entries.length),
-      `${verb}${took}${code}: ${reason}`,
-    ),
-  );
+  attempt(agent, id, () => addLine(agent, row, run, `${verb}${took}${code}: ${reason}`));
 }
 
 function tell(agent: Agent, row: LifecycleRow, run: Run): void {
@@ -125,10 +117,6 @@ function withLog(agent: Agent, row: LifecycleRow, event: HookEvent): LifecycleRo
   if (row.logs.some((log) => log.event === event)) return row;
   attempt(agent, row.id, () => beginHookLog(agent, row, event));
   return { ...row, logs: [...row.logs, { event, sizeBytes: null }] };
-}
-
-function takeFolder(agent: Agent, id: string, index: number): void {
-  attempt(agent, id, () => takeLifecycleFolder(agent, id, index));
 }
 
 /** A full disk stops no hook. */
