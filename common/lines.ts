@@ -2,6 +2,7 @@ import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isatty } from "node:tty";
 import { promisify } from "node:util";
+import { ifPossible } from "./errors.ts";
 import { readableLine } from "./readable-line.ts";
 
 /** What lines are written to. */
@@ -26,19 +27,12 @@ const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
  */
 export function stderr(): Place {
   const isFile = fstatSync(2).isFile();
-  const fd = isFile ? 2 : (reopenStderr() ?? shareStderr());
+  const fd = isFile ? 2 : (reopenStderr() ?? process.stderr.fd);
   return { next: () => fd, isFile, isTerminal: isatty(2) };
 }
 
-function reopenStderr(): number | undefined {
-  try {
-    return openSync("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY);
-  } catch {
-    return undefined;
-  }
-}
-
-const shareStderr = (): number => process.stderr.fd;
+const reopenStderr = (): number | undefined =>
+  ifPossible(() => openSync("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY));
 
 /** A file, or a pipe with a name, that lines are appended to. Throws when it cannot be opened. */
 export function openPlace(file: string): Place {

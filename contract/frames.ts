@@ -1,5 +1,5 @@
 import type * as z from "zod";
-import { fail } from "../common/errors.ts";
+import { fail, ifPossible } from "../common/errors.ts";
 
 /** A body that is lines and bytes by turns. */
 export interface Frames {
@@ -55,13 +55,7 @@ export async function* linesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<
 }
 
 /** What a line of JSON says; undefined when that has another shape. */
-export function parseLine<Shape extends z.ZodType>(
+export const parseLine = <Shape extends z.ZodType>(
   shape: Shape,
   line: string,
-): z.output<Shape> | undefined {
-  try {
-    return shape.parse(JSON.parse(line));
-  } catch {
-    return undefined;
-  }
-}
+): z.output<Shape> | undefined => ifPossible(() => shape.parse(JSON.parse(line)));

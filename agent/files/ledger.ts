@@ -96,13 +96,8 @@ export const isWithin = (folder: string, path: string): boolean =>
   `${path}/`.startsWith(`${folder}/`);
 
 /** Where a path truly lies; the part that does not exist yet stays as it is. */
-export function realOf(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return path === dirname(path) ? path : withRealParent(path);
-  }
-}
+export const realOf = (path: string): string =>
+  ifPossible(() => realpathSync(path)) ?? (path === dirname(path) ? path : withRealParent(path));
 
 /** A path without links on the way to it, as the kernel lists mounts. */
 export const withRealParent = (path: string): string => join(realOf(dirname(path)), basename(path));

@@ -7,7 +7,7 @@ import {
   rmSync,
   writeSync,
 } from "node:fs";
-import { fail } from "../../common/errors.ts";
+import { fail, ifPossible } from "../../common/errors.ts";
 import type { Inputs } from "./inputs.ts";
 import { numbersOf, type Range } from "./ranges.ts";
 
@@ -162,12 +162,8 @@ interface JournalOptions {
 function toJson(result: string): string {
   const json = result.trim().replace(/[\r\n]+/g, " ");
   if (json === "") return "null";
-  try {
-    JSON.parse(json);
-    return json;
-  } catch {
-    return JSON.stringify(result.replace(/\r?\n$/, ""));
-  }
+  const isJson = ifPossible(() => JSON.parse(json)) !== undefined;
+  return isJson ? json : JSON.stringify(result.replace(/\r?\n$/, ""));
 }
 
 const all = ({ count }: Inputs): number[] => Array.from({ length: count }, (_, index) => index);
