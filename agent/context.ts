@@ -3,10 +3,9 @@ import { type Changes, openChanges } from "../common/changes.ts";
 import type { Log } from "../common/log.ts";
 import type { Config } from "./config.ts";
 import { findGroupPlaces, type GroupPlace } from "./control-groups.ts";
-import type { Reader } from "./event-reader.ts";
 import { type Journal, openJournal } from "./journal.ts";
 import { type Lease, readLease } from "./lease-file.ts";
-import type { Unsaved } from "./lifecycles/schema.ts";
+import type { Unsaved } from "./lifecycles/row.ts";
 import { openWatches, type Watches } from "./watch.ts";
 
 /** The world of everything in the agent. */
@@ -38,6 +37,14 @@ export interface Agent {
   uptime(): number;
   /** Aborts when the agent leaves; what it started goes on without it. */
   readonly stopping: AbortSignal;
+}
+
+/** Somebody who reads events as they happen. */
+export interface Reader {
+  /** The number of the latest event that was sent to it whole. */
+  heard: number;
+  /** Jobs whose logs have grown since it was told. */
+  readonly grown: Set<number>;
 }
 
 /** The clocks that the agent lives by. */

@@ -1,6 +1,5 @@
 import type { AgentEvent, LogGrowth } from "../contract/agent-shapes.ts";
-import { type Agent, keys } from "./context.ts";
-import type { Reader } from "./event-reader.ts";
+import { type Agent, keys, type Reader } from "./context.ts";
 import type { Journal } from "./journal.ts";
 
 /** How many events are kept. */

@@ -1,5 +1,5 @@
 import type { Hook, HookEvent } from "../../contract/hooks.ts";
-import type { HookRun, Lifecycle } from "../../contract/lifecycle-shapes.ts";
+import type { HookRun, HookSet, Lifecycle } from "../../contract/lifecycle-shapes.ts";
 
 /** A lifecycle as the journal has it. Times `...Ms` of an instant count since boot. */
 
@@ -55,4 +55,16 @@ export interface LifecycleRow
   readonly areLogsConfirmed: boolean;
   /** Whether it needs nobody any more who leads it: it has ended, and so has its last hook. */
   readonly isSettled: boolean;
+}
+
+/** What the hooks of a lifecycle are: their scripts by index, and what they run in. */
+export interface LifecycleSpec extends Pick<HookSet, "env" | "secrets"> {
+  readonly scripts: readonly string[];
+}
+
+/** A lifecycle that the disk had no room for yet, and the events that tell of it. */
+export interface Unsaved {
+  readonly row: LifecycleRow;
+  readonly spec?: LifecycleSpec;
+  readonly tells: readonly string[];
 }

@@ -4,8 +4,7 @@ import type { HookSet } from "../../contract/lifecycle-shapes.ts";
 import type { Agent } from "../context.ts";
 import { addEvent } from "../events.ts";
 import { type Journal, transaction } from "../journal.ts";
-import type { LifecycleRow } from "./row.ts";
-import type { LifecycleSpec, Unsaved } from "./schema.ts";
+import type { LifecycleRow, LifecycleSpec, Unsaved } from "./row.ts";
 
 /** How many lifecycles are kept. */
 export const keptLifecycles = 10;

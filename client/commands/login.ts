@@ -1,3 +1,4 @@
+import { spawn } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -5,7 +6,6 @@ import { AppError, fail } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
 import { Secret } from "../../common/secret.ts";
 import { authOperations as rows } from "../../contract/operations/auth.ts";
-import { openBrowser } from "../browser.ts";
 import type { Command, OptionsOf } from "../catalog.ts";
 import { type Context, homeContext, readContexts } from "../contexts.ts";
 import { readEndpoint } from "../endpoint.ts";
@@ -115,6 +115,16 @@ async function approvedSession(world: World, endpoint: string): Promise<string> 
     await client.close();
   }
   return fail("TimeoutError", "nobody authorized the login within five minutes; run it again");
+}
+
+/** Shows a page in the user's browser, if there is one here; the page is named to the user anyway. */
+function openBrowser({ terminal, env }: Pick<World, "terminal" | "env">, url: string): void {
+  const hasScreen = process.platform === "darwin" || env["DISPLAY"] || env["WAYLAND_DISPLAY"];
+  if (!terminal.isLive || !hasScreen) return;
+  const program = process.platform === "darwin" ? "open" : "xdg-open";
+  const child = spawn(program, [url], { stdio: "ignore", detached: true });
+  child.once("error", () => {});
+  child.unref();
 }
 
 /** Undefined for an error that says to ask again. */
