@@ -17,7 +17,7 @@ export interface Submission<Op extends Operation> {
   /** Whether it was so before, as far as is known. */
   readonly needless?: boolean;
   /** Called once it is done, unless nobody waits for it. */
-  done(): void;
+  done?(): void;
 }
 
 /** What an action tells of its result. */
@@ -89,7 +89,7 @@ export async function carryOutAll<Op extends Operation>(
       await finish(world, one, answers && !world.json).then(
         () => {
           done.push(actionOf(one, one.needless ? "unchanged" : "done"));
-          one.done();
+          one.done?.();
         },
         (error: unknown) => {
           if (reportDetached(world, sent.slice(at), error)) throw error;

@@ -12,10 +12,10 @@ import { carryOut, carryOutAll } from "./carry-out.ts";
 export const serveDown: Command<"serve down"> = async (world, words, options) => {
   const { replicaId, purge = false, async: later = false } = options;
   if (replicaId !== undefined) return terminate(world, words, options, replicaId);
-  const chosen = (await select(world, services, takingDown, words, options)).map(taken);
-  const submissions = chosen.map((one) => ({
-    ...one,
-    input: { service_names: [one.name], all: false, purge },
+  const chosen = await select(world, services, takingDown, words, options);
+  const submissions = chosen.map(({ name }) => ({
+    ...{ name, title: `Taking ${name} down` },
+    input: { service_names: [name], all: false, purge },
   }));
   await carryOutAll(world, serveOperations.down, submissions, { later });
 };
@@ -23,19 +23,15 @@ export const serveDown: Command<"serve down"> = async (world, words, options) =>
 /** `outrigger jobs pool down`. */
 export const poolDown: Command<"jobs pool down"> = async (world, words, options) => {
   const { purge = false, async: later = false } = options;
-  const chosen = (await select(world, pools, takingDown, words, options)).map(taken);
-  const submissions = chosen.map((one) => ({
-    ...one,
-    input: { pool_names: [one.name], all: false, purge },
+  const chosen = await select(world, pools, takingDown, words, options);
+  const submissions = chosen.map(({ name }) => ({
+    ...{ name, title: `Taking ${name} down` },
+    input: { pool_names: [name], all: false, purge },
   }));
   await carryOutAll(world, poolOperations.down, submissions, { later });
 };
 
 const takingDown = { verb: "take down", isFinal: true } as const;
-const taken = ({ name }: { readonly name: string }) => ({
-  ...{ name, title: `Taking ${name} down` },
-  done() {},
-});
 
 async function terminate(
   world: World,

@@ -50,7 +50,6 @@ async function eachPool(
     name: infra ?? "every pool",
     title: title(infra === null ? "every host" : `the hosts of ${infra}`),
     input: { infra, ...(force && { force }) },
-    done() {},
   }));
   await carryOutAll(world, row, submissions, { later: false, answers: true });
 }
