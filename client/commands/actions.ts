@@ -9,6 +9,17 @@ export function tellActions(world: World, actions: readonly Action[]): undefined
   if (world.json) answerJson(world, {}, actionForm, actions);
 }
 
+/** The same of what was done at once, without a request, to each of these. */
+export const tellDone = (
+  world: World,
+  action: string,
+  ...names: readonly (string | null)[]
+): undefined =>
+  tellActions(
+    world,
+    names.map((name) => directAction(action, name)),
+  );
+
 /** A request that control took, and what became of it. */
 export const actionOf = (
   { action, name, id }: Sent<unknown>,

@@ -10,7 +10,7 @@ import type { Command, OptionsOf } from "../catalog.ts";
 import { readBytes } from "../named-file.ts";
 import { configurationForm, configurationVersionForm } from "../output/workspaces.ts";
 import type { World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellDone } from "./actions.ts";
 import { answerOne, answerRows } from "./answers.ts";
 
 type ConfigOptions = OptionsOf<"api config">;
@@ -85,7 +85,7 @@ async function write(world: World, document: Document): Promise<undefined> {
   const client = await world.connect();
   const { version } = await client.callAndGet(rows.updateConfig, { config: document });
   world.terminal.note(`The configuration is at version ${version} now.`);
-  tellActions(world, [directAction("api config set", null)]);
+  tellDone(world, "api config set", null);
 }
 
 async function history(world: World, options: ConfigOptions): Promise<undefined> {

@@ -9,7 +9,7 @@ import { type Client, openClient } from "../sdk.ts";
 import { listClusters } from "../selection.ts";
 import { tokenFor } from "../token.ts";
 import type { Run, World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { directAction, tellActions, tellDone } from "./actions.ts";
 
 const stopLimitMs = 30_000;
 const lookEveryMs = 50;
@@ -41,7 +41,7 @@ export const stop: Run<object> = async (world) => {
     terminal.note(
       `${count(left.length, "cluster")} ${left.length === 1 ? "keeps" : "keep"} running: ${left.join(", ")}`,
     );
-  return tellActions(world, [directAction("api stop", null)]);
+  return tellDone(world, "api stop", null);
 };
 
 /** The clusters that are not stopped, of everyone; none where control does not say so in time. */

@@ -18,7 +18,7 @@ import type { Column } from "../rendering.ts";
 import type { SelectionOptions } from "../selection.ts";
 import { readHome } from "../settings.ts";
 import type { Run, World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellActions, tellDone } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 /** `outrigger context add`. */
@@ -45,7 +45,7 @@ export const add: Command<"context add"> = async (
   keepContext(home, name, context, isUsed);
   if (isUsed) tellUsed(terminal, env, name);
   else terminal.note(`Added. Use it: outrigger context use ${name}`);
-  return tellActions(world, [directAction("context add", name)]);
+  return tellDone(world, "context add", name);
 };
 
 /** `outrigger context use`. */
@@ -56,7 +56,7 @@ export const use: Run<object> = async (world, [name = ""]) => {
   if (name !== homeContext) getContext(contexts, name, "context use");
   writeContexts(home, chosenIn(contexts, name));
   tellUsed(terminal, env, name);
-  return tellActions(world, [directAction("context use", name)]);
+  return tellDone(world, "context use", name);
 };
 
 /** `outrigger context remove`. */
@@ -77,7 +77,7 @@ export const remove: Run<Pick<SelectionOptions, "ignoreNotFound">> = async (
   const isUsed = contexts.current === name;
   writeContexts(home, { ...(isUsed ? {} : contexts), contexts: others });
   if (isUsed) tellUsed(terminal, env, homeContext);
-  return tellActions(world, [directAction("context remove", name)]);
+  return tellDone(world, "context remove", name);
 };
 
 const chosenIn = ({ contexts }: Contexts, name: string): Contexts =>

@@ -13,7 +13,7 @@ import { keepContext, keepLogin, nameFor } from "../logins.ts";
 import { type Client, type Health, openClient } from "../sdk.ts";
 import { readTokenFile, tokenFor } from "../token.ts";
 import type { World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellDone } from "./actions.ts";
 import { tellUsed } from "./context.ts";
 
 /** Where a login is for: the context of a name, which `--endpoint` may make. */
@@ -147,5 +147,5 @@ function finish(world: World, { name, isNew }: Place, { user }: Health): undefin
     user ? `Logged in as ${user.name ?? user.id}.` : "This control plane needs no login.",
   );
   if (isNew) tellUsed(terminal, env, name);
-  return tellActions(world, [directAction("login", name)]);
+  return tellDone(world, "login", name);
 }

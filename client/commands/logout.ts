@@ -2,7 +2,7 @@ import { AppError } from "../../common/errors.ts";
 import { authOperations as rows } from "../../contract/operations/auth.ts";
 import { dropLogin, loginFileOf } from "../logins.ts";
 import type { Run } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellActions, tellDone } from "./actions.ts";
 
 /** `outrigger logout`. */
 export const logout: Run<object> = async (world) => {
@@ -23,5 +23,5 @@ export const logout: Run<object> = async (world) => {
   }
   dropLogin(settings, context);
   terminal.note(`Logged out of ${settings.endpoint}.`);
-  return tellActions(world, [directAction("logout", context)]);
+  return tellDone(world, "logout", context);
 };

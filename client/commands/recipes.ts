@@ -8,7 +8,7 @@ import { recipeForm } from "../output/recipes.ts";
 import { ago, type Column } from "../rendering.ts";
 import { kindOf, type SelectionOptions } from "../selection.ts";
 import type { Run, World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellDone } from "./actions.ts";
 import { answerOne, listing, type OutputOptions } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
@@ -101,5 +101,5 @@ async function setPinned(world: World, name: string, pinned: boolean): Promise<u
 
 function tell(world: World, verb: string, name: string, note: string): undefined {
   world.terminal.note(note);
-  tellActions(world, [directAction(`recipes ${verb}`, name)]);
+  tellDone(world, `recipes ${verb}`, name);
 }

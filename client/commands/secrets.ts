@@ -6,7 +6,7 @@ import { readBytes } from "../named-file.ts";
 import { secretForm } from "../output/secrets.ts";
 import { ago, type Column } from "../rendering.ts";
 import type { World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellDone } from "./actions.ts";
 import { listing } from "./answers.ts";
 
 type Words = readonly string[];
@@ -46,7 +46,7 @@ export async function set(
   const client = await world.connect();
   await client.call(rows.set, { name, value, scope: scopeOf(shared) });
   world.terminal.note(`Stored secret ${name}.`);
-  return tellActions(world, [directAction("secrets set", name)]);
+  return tellDone(world, "secrets set", name);
 }
 
 /** `outrigger secrets rm`. */
@@ -60,10 +60,7 @@ export async function remove(
     await client.call(rows.delete, { name, scope: scopeOf(shared) });
     world.terminal.note(`Deleted secret ${name}.`);
   }
-  return tellActions(
-    world,
-    names.map((name) => directAction("secrets rm", name)),
-  );
+  return tellDone(world, "secrets rm", ...names);
 }
 
 const scopeOf = (shared = false) => (shared ? "workspace" : "user");

@@ -9,7 +9,7 @@ import type { Column } from "../rendering.ts";
 import type { Client } from "../sdk.ts";
 import { uploadKey, writePools } from "../ssh-pools.ts";
 import type { Run, World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellActions, tellDone } from "./actions.ts";
 import { answerJson, answerRows, type OutputOptions } from "./answers.ts";
 import { carryOutAll } from "./carry-out.ts";
 
@@ -64,10 +64,7 @@ export const forget: Run<object> = async (world, names) => {
     const { hosts: left } = await client.call(rows.status, { pool_name: name });
     for (const { name: host, reason } of left) world.terminal.note(`${name}/${host}: ${reason}`);
   }
-  return tellActions(
-    world,
-    pools.map((name) => directAction("ssh forget", name)),
-  );
+  return tellDone(world, "ssh forget", ...pools);
 };
 
 const noPools = "No pools. Describe some in a file, then: outrigger ssh up -f FILE";

@@ -7,7 +7,7 @@ import { readPassword } from "../passwords.ts";
 import { ago, type Column } from "../rendering.ts";
 import { kindOf, requireAll, type SelectionOptions } from "../selection.ts";
 import type { World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellDone } from "./actions.ts";
 import { listing } from "./answers.ts";
 import { deleteSelected } from "./directly.ts";
 
@@ -43,7 +43,7 @@ export const create: Command<"users create"> = async (
   const password = await readPassword(world, passwordStdin);
   await client.call(rows.create, { username, password, role: role ?? null });
   world.terminal.note(`Created user ${username}.`);
-  return tellActions(world, [directAction("users create", username)]);
+  return tellDone(world, "users create", username);
 };
 
 /** `outrigger users update`. */
@@ -61,7 +61,7 @@ export const update: Command<"users update"> = async (
   const password = setsPassword ? await readPassword(world, passwordStdin) : null;
   await client.call(rows.update, { user_id: user?.id ?? "", role, password });
   world.terminal.note(`Changed user ${name}.`);
-  return tellActions(world, [directAction("users update", name)]);
+  return tellDone(world, "users update", name);
 };
 
 /** `outrigger users delete`. */

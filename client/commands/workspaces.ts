@@ -1,6 +1,5 @@
 import { parse } from "yaml";
 import { fail } from "../../common/errors.ts";
-import type { GivenInputOf, Operation } from "../../common/operation.ts";
 import { userOperations } from "../../contract/operations/users.ts";
 import { workspaceOperations as rows } from "../../contract/operations/workspaces.ts";
 import { type WorkspaceConfig, WorkspaceLimits } from "../../contract/records/workspaces.ts";
@@ -9,9 +8,8 @@ import type { Command, OptionsOf } from "../catalog.ts";
 import { readBytes } from "../named-file.ts";
 import { type WorkspaceRow, workspaceForm } from "../output/workspaces.ts";
 import type { Column } from "../rendering.ts";
-import type { RequestId } from "../sdk.ts";
 import type { Run, World } from "../world.ts";
-import { directAction, tellActions } from "./actions.ts";
+import { tellDone } from "./actions.ts";
 import { answerRows, type OutputOptions } from "./answers.ts";
 
 type Words = readonly string[];
@@ -77,8 +75,13 @@ function openTo({ private: isPrivate, allowed_users = [], allowed_groups = [] }:
 type ChangeOptions = OptionsOf<"workspaces update">;
 
 /** `outrigger workspaces create`. */
-export const create = (world: World, [name = ""]: Words, options: ChangeOptions) =>
-  write(world, rows.create, "workspaces create", name, changed({}, world, options));
+export async function create(world: World, [name = ""]: Words, options: ChangeOptions) {
+  const config = { ...changed({}, world, options) };
+  const client = await world.connect();
+  await client.callAndGet(rows.create, { workspace_name: name, config });
+  world.terminal.note(`Workspace ${name} is created.`);
+  return tellDone(world, "workspaces create", name);
+}
 
 /** `outrigger workspaces update`. */
 export async function update(world: World, [name = ""]: Words, options: ChangeOptions) {
@@ -86,13 +89,10 @@ export async function update(world: World, [name = ""]: Words, options: ChangeOp
     fail("UsageError", "say what to change: outrigger workspaces update --help lists the options");
   const client = await world.connect();
   const before = (await client.callAndGet(rows.get, {}))[name];
-  return write(
-    world,
-    rows.update,
-    "workspaces update",
-    name,
-    changed(before ?? {}, world, options),
-  );
+  const config = { ...changed(before ?? {}, world, options) };
+  await client.callAndGet(rows.update, { workspace_name: name, config });
+  world.terminal.note(`Workspace ${name} is updated.`);
+  return tellDone(world, "workspaces update", name);
 }
 
 function changed(
@@ -130,30 +130,11 @@ function limitOf(text: string): [name: string, value: number | undefined] {
 
 /** `outrigger workspaces delete`. */
 export const remove: Run<object> = async (world, names) => {
-  for (const name of names) await send(world, rows.delete, { workspace_name: name });
-  for (const name of names) world.terminal.note(`Workspace ${name} is deleted.`);
-  tellActions(
-    world,
-    names.map((name) => directAction("workspaces delete", name)),
-  );
-};
-
-async function write(
-  world: World,
-  row: typeof rows.create | typeof rows.update,
-  action: string,
-  name: string,
-  config: WorkspaceConfig,
-): Promise<undefined> {
-  await send(world, row, { workspace_name: name, config: { ...config } });
-  world.terminal.note(`Workspace ${name} is ${row === rows.create ? "created" : "updated"}.`);
-  tellActions(world, [directAction(action, name)]);
-}
-
-async function send<Op extends Operation>(world: World, row: Op, input: GivenInputOf<Op>) {
   const client = await world.connect();
-  await client.get((await client.call(row, input)) as RequestId<unknown>);
-}
+  for (const name of names) await client.callAndGet(rows.delete, { workspace_name: name });
+  for (const name of names) world.terminal.note(`Workspace ${name} is deleted.`);
+  tellDone(world, "workspaces delete", ...names);
+};
 
 /** `outrigger workspaces use`. */
 export const use: Command<"workspaces use"> = async (world, [name], { clear = false }) => {
@@ -166,5 +147,5 @@ export const use: Command<"workspaces use"> = async (world, [name], { clear = fa
   const { workspace: set } = world.settings;
   if (set !== undefined)
     world.terminal.note(`But here they go to ${set}: OUTRIGGER_WORKSPACE or the context says so.`);
-  tellActions(world, [directAction("workspaces use", name ?? null)]);
+  tellDone(world, "workspaces use", name ?? null);
 };
