@@ -16,16 +16,18 @@ import {
 import { kubernetesSettings } from "./kubernetes-settings.ts";
 import { checkExposure, loginSettings } from "./login-settings.ts";
 import { areSiteNames, readSiteNames } from "./providers/slurm/site-names.ts";
+import { AtOnce, Whole } from "./setting-shapes.ts";
 import { storeSettings } from "./store-settings.ts";
 
-const Port = z.coerce.number().int().min(0).max(65_535);
+const Port = Whole.min(0).max(65_535);
 const portsHint = "write the first and the last port: 20000-29999";
 const Ports = z.templateLiteral([z.int(), "-", z.int()], portsHint).refine((text) => {
   const [first = 0, last = 0] = text.split("-").map(Number);
   return first > 0 && first <= last && last <= 65_535;
 }, portsHint);
 const Seconds = z.coerce.number().min(0.1).max(86_400);
-const AtOnce = z.coerce.number().int().min(1).max(10_000);
+/** How long something is kept, in hours or days; forever where it is negative. */
+const Kept = z.coerce.number().min(-1);
 
 /** Every setting of the control plane; each is read from `OUTRIGGER_<NAME>`. */
 export const Settings = z.object({
@@ -54,16 +56,10 @@ export const Settings = z.object({
   jobLaunchesAtOnce: AtOnce.default(256).describe(
     "Managed jobs whose cluster is being created at the same time; further ones wait likewise.",
   ),
-  connectionsAtMost: z.coerce
-    .number()
-    .int()
-    .min(1)
+  connectionsAtMost: Whole.min(1)
     .default(16_384)
     .describe("Client connections open at the same time; further ones get 503."),
-  connectionsPerAddress: z.coerce
-    .number()
-    .int()
-    .min(1)
+  connectionsPerAddress: Whole.min(1)
     .default(12_288)
     .describe(
       "The same limit for one address, such as this machine's own. Connections of callers without access are closed first.",
@@ -75,45 +71,28 @@ export const Settings = z.object({
   stalledSeconds: Seconds.default(30).describe(
     "Time limit for a request body, or a reader of events, that makes no progress. Slow but steady ones have no limit.",
   ),
-  bodyMemoryMegabytes: z.coerce
-    .number()
-    .int()
-    .min(4)
+  bodyMemoryMegabytes: Whole.min(4)
     .default(128)
     .describe("Memory for all large request bodies being received; further ones get 503."),
-  requestRetentionHours: z.coerce
-    .number()
-    .min(-1)
-    .default(24)
-    .describe("How long ended requests are kept; a negative number keeps them forever."),
-  clusterHistoryDays: z.coerce
-    .number()
-    .min(-1)
-    .default(30)
-    .describe(
-      "How long deleted clusters, ended services, and ended managed jobs with their logs are kept; a negative number keeps them forever.",
-    ),
-  lastLogJobs: z.coerce
-    .number()
-    .int()
-    .min(0)
+  requestRetentionHours: Kept.default(24).describe(
+    "How long ended requests are kept; a negative number keeps them forever.",
+  ),
+  clusterHistoryDays: Kept.default(30).describe(
+    "How long deleted clusters, ended services, and ended managed jobs with their logs are kept; a negative number keeps them forever.",
+  ),
+  lastLogJobs: Whole.min(0)
     .max(500)
     .default(20)
     .describe(
       "Of how many of its latest jobs the logs are copied before a cluster is stopped or deleted, to be read afterwards.",
     ),
-  lastLogLines: z.coerce
-    .number()
-    .int()
-    .min(1)
+  lastLogLines: Whole.min(1)
     .max(1_000_000)
     .default(10_000)
     .describe("How many of the last lines of such a log are copied."),
-  auditDays: z.coerce
-    .number()
-    .min(-1)
-    .default(365)
-    .describe("How long entries of the audit log are kept; a negative number keeps them forever."),
+  auditDays: Kept.default(365).describe(
+    "How long entries of the audit log are kept; a negative number keeps them forever.",
+  ),
   headPatienceSeconds: z.coerce
     .number()
     .min(0)
@@ -133,26 +112,17 @@ export const Settings = z.object({
     .describe(
       "Which of a job's `resources` are enforced as limits on its node, if the agent may create control groups: `memory`, `all` (memory and CPUs) or `none`. `memory: 16` is a limit, `16+` is not. With control groups v2 only, a systemd unit that runs the agent as another user than root needs systemd 254 or newer; the user's own systemd does not. By default, a job that exceeds its memory is killed instead of its neighbors, and idle CPUs are available to all jobs.",
     ),
-  jobProcesses: z.coerce
-    .number()
-    .int()
-    .min(16)
+  jobProcesses: Whole.min(16)
     .optional()
     .describe(
       "Processes and threads that a job may have on a node; by default three quarters of what the machine allows.",
     ),
-  uploadMegabytesPerUser: z.coerce
-    .number()
-    .int()
-    .min(1)
+  uploadMegabytesPerUser: Whole.min(1)
     .optional()
     .describe(
       "How much the files that a user uploads may take on control's disk; not limited by default.",
     ),
-  jobLogMegabytes: z.coerce
-    .number()
-    .int()
-    .min(64)
+  jobLogMegabytes: Whole.min(64)
     .default(usualLogBytes / 2 ** 20)
     .describe(
       "How much of a job's log is kept on each node, and in the copies that control keeps: the first 16 MiB and the end. The middle of a larger log is discarded.",

@@ -1,4 +1,5 @@
 import * as z from "zod";
+import { List } from "./setting-shapes.ts";
 
 const Seconds = z.coerce.number().min(1).max(86_400);
 
@@ -10,18 +11,9 @@ export const kubernetesSettings = {
     .describe(
       "Kubeconfig of the Kubernetes clusters to use; by default `KUBECONFIG`, then `~/.kube/config`, then the service account of the pod that control runs in.",
     ),
-  kubernetesContexts: z
-    .string()
-    .default("")
-    .transform((text) =>
-      text
-        .split(",")
-        .map((name) => name.trim())
-        .filter(Boolean),
-    )
-    .describe(
-      "Contexts of it that may be used, separated by commas, or `all`. Empty: the current one.",
-    ),
+  kubernetesContexts: List.default([]).describe(
+    "Contexts of it that may be used, separated by commas, or `all`. Empty: the current one.",
+  ),
   kubernetesImage: z
     .string()
     .default("docker.io/library/python:3.12-bookworm")

@@ -1,14 +1,8 @@
 import * as z from "zod";
 import { fail } from "../common/errors.ts";
 import { roleNames } from "../contract/roles.ts";
+import { AtOnce, List } from "./setting-shapes.ts";
 
-/** Words between commas. */
-const List = z.string().transform((text) =>
-  text
-    .split(",")
-    .map((word) => word.trim())
-    .filter(Boolean),
-);
 const Words = <const Word extends string>(words: readonly Word[]) =>
   List.pipe(z.array(z.enum(words)));
 const Name = z.string().regex(/^\P{Cc}{1,256}$/u, "a name is one line of text");
@@ -16,7 +10,6 @@ const HeaderName = z
   .string()
   .regex(/^[\w-]+$/, "not a name of a header")
   .transform((name) => name.toLowerCase());
-const AtOnce = z.coerce.number().int().min(1).max(10_000);
 
 /** How callers may log in. */
 export const loginMethods = ["token", "password", "oidc", "proxy"] as const;
