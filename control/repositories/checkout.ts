@@ -1,15 +1,14 @@
 import { createHash, randomUUID } from "node:crypto";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, readdir, readlink, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { AppError, fail } from "../../common/errors.ts";
-import { diskFull, spareBytes } from "../../common/files.ts";
+import { diskFull, fileDigestOf, spareBytes } from "../../common/files.ts";
 import { openTurnsByKey } from "../../common/turns.ts";
 import type { Entry } from "../../contract/files-api.ts";
 import { readManifest, renew, writeManifest } from "../buckets/manifest.ts";
 import type { Config } from "../config.ts";
 import { type Repository, runGit, type Surroundings } from "./git.ts";
 import { withKey } from "./ssh-key.ts";
-import { listTree } from "./tree.ts";
 
 /** A commit of a repository as files. */
 export interface Checkout {
@@ -143,4 +142,23 @@ async function fetchInto(
   }
   if (!(await isThere())) fail("NotFoundError", `${url} has no commit ${commit}`);
   await within("checkout", "-q", "--detach", commit);
+}
+
+/** What lies below a folder, links as links; a folder comes before what is in it. */
+async function listTree(root: string, path = ""): Promise<Entry[]> {
+  const entries: Entry[] = [{ kind: "folder", path }];
+  for (const name of (await readdir(join(root, path))).toSorted()) {
+    const below = path === "" ? name : `${path}/${name}`;
+    const place = join(root, below);
+    const stats = await lstat(place);
+    if (stats.isDirectory()) entries.push(...(await listTree(root, below)));
+    else if (stats.isSymbolicLink())
+      entries.push({ kind: "link", path: below, target: await readlink(place) });
+    else if (stats.isFile())
+      entries.push({
+        ...{ kind: "file", path: below, size: stats.size, mode: stats.mode & 0o777 },
+        sha256: await fileDigestOf(place),
+      });
+  }
+  return entries;
 }

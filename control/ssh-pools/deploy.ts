@@ -1,17 +1,20 @@
 import { fail, toAppError } from "../../common/errors.ts";
+import { product } from "../../common/product.ts";
 import type { Call } from "../bind.ts";
+import { findCluster } from "../clusters/store.ts";
 import type { Context } from "../context.ts";
 import type { Queries } from "../db/open.ts";
 import { cleanHost } from "../doors/ssh/agent-service.ts";
 import { installAgent } from "../doors/ssh/install.ts";
 import { askToLinger } from "../doors/ssh/linger.ts";
+import { findOccupant } from "../doors/ssh/occupant.ts";
 import { describeHost } from "../doors/ssh/probe.ts";
+import type { ReachedHost } from "../doors/ssh/reached-host.ts";
 import { machineOf } from "../doors/ssh/target.ts";
 import type { Ground } from "../ground.ts";
 import { keepingProblem, lookAt } from "./inspect-host.ts";
 import { cleanLeftOf, findTwin, howLeft, takeBack } from "./leave.ts";
 import { removeLeftNode } from "./left-node.ts";
-import { refuseOccupied } from "./orphan-check.ts";
 import type { Host, Leftover } from "./schema.ts";
 import { findNodeOn, listHosts, listNodes, setHost } from "./store.ts";
 
@@ -134,4 +137,25 @@ async function cleanUp(ctx: Context, host: Host, signal: AbortSignal): Promise<s
   await ctx.batch((tx) => setHost(tx, host, { isDirty: false }));
   ctx.ssh.connections.retire(reached.target);
   return twin === undefined ? "" : `its files stay for ${twin.pool}/${twin.name}`;
+}
+
+/**
+ * Throws `ConflictError` where a host is a node of a cluster that the database does not have, or that
+ * another control plane has.
+ */
+async function refuseOccupied(ctx: Context, host: ReachedHost, signal: AbortSignal): Promise<void> {
+  const occupant = await findOccupant(host, signal);
+  if (occupant === undefined) return;
+  const { control, clusterId, cluster } = occupant;
+  const which = `cluster ${cluster.name} (${clusterId})`;
+  if (control !== ctx.ssh.controlId)
+    fail(
+      "ConflictError",
+      `it is a node of ${which} of another control plane; take that down first`,
+    );
+  if ((await findCluster(ctx.db, clusterId)) === undefined)
+    fail(
+      "ConflictError",
+      `it is a node of ${which}, which is not in the database; see \`${product.word} api orphans\``,
+    );
 }

@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { connect } from "node:net";
-import { addAbortSignal, type Duplex } from "node:stream";
+import { addAbortSignal, Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { AuthContext, Connection, ParsedKey, ServerChannel, TcpipRequestInfo } from "ssh2";
 import { fail } from "../../../common/errors.ts";
 import { sshPorts } from "../../../contract/ssh-door.ts";
 import type { Context } from "../../context.ts";
-import { apart } from "./apart.ts";
 import type { Place } from "./place.ts";
 import { leadSession } from "./session.ts";
 
@@ -146,3 +145,38 @@ async function dial(address: string): Promise<Duplex> {
 }
 
 const loopback = /^(localhost|127\.[\d.]+|::1)$/;
+
+/**
+ * A channel that another SSH connection runs over. Each connection of ssh2 works in buffers that all of
+ * them share, so none may begin while the other is at it: what one writes the other sees a turn later.
+ */
+function apart(channel: Duplex): Duplex {
+  let isOver = false;
+  const way = new Duplex({
+    allowHalfOpen: false,
+    read: () => void channel.resume(),
+    write: (chunk, _encoding, done) => void setImmediate(() => channel.write(chunk, done)),
+    writev: (parts, done) => {
+      const chunk = Buffer.concat(parts.map((part) => part.chunk));
+      setImmediate(() => channel.write(chunk, done));
+    },
+    final: (done) => {
+      channel.end();
+      done();
+    },
+    destroy: (error, done) => {
+      channel.destroy();
+      done(error);
+    },
+  });
+  const pass = (chunk: Buffer | null) =>
+    setImmediate(() => {
+      if (isOver || way.destroyed) return;
+      isOver = chunk === null;
+      if (!way.push(chunk)) channel.pause();
+    });
+  channel.on("data", pass);
+  for (const end of ["end", "close"]) channel.once(end, () => pass(null));
+  channel.on("error", (error) => way.destroy(error));
+  return way;
+}

@@ -2,8 +2,8 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ClientChannel } from "ssh2";
 import { AppError, fail } from "../../../common/errors.ts";
+import { shellWord } from "../../../common/shell-word.ts";
 import type { SshConnections } from "./connections.ts";
-import { scriptCommand } from "./shell.ts";
 import { nameOf, type SshTarget } from "./target.ts";
 import { isFullOfSessions, persist, within } from "./trouble.ts";
 
@@ -144,3 +144,7 @@ function keepFirst(stream: Readable, keptBytes: number): () => string {
   });
   return () => Buffer.concat(chunks).toString("utf8");
 }
+
+/** The command that runs a script with arguments, whatever shell it is handed to. */
+const scriptCommand = (shell: "sh" | "bash", script: string, args: readonly string[]): string =>
+  [shell, "-c", script, shell, ...args].map(shellWord).join(" ");

@@ -6,7 +6,7 @@ import { jobOperations as rows } from "../../../contract/operations/jobs.ts";
 import { collectJobs } from "../../../control/jobs/collect.ts";
 import { taskFolder } from "../../../control/jobs/folders.ts";
 import { listJobBlobs } from "../../../control/jobs/store.ts";
-import { listBelongings } from "../../../control/users/belongings.ts";
+import { listBelongings } from "../../../control/users/remove.ts";
 import { type JobBed, jobBed, train, withJob } from "./bed.ts";
 
 const dayMs = 86_400_000;
