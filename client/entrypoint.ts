@@ -1,4 +1,5 @@
 import { fail } from "../common/errors.ts";
+import { readAll } from "../common/limited.ts";
 import { recipeOperations } from "../contract/operations/recipes.ts";
 import type { RecipeRecord } from "../contract/records/recipes.ts";
 import { hintOf, listedBy } from "../contract/spelling.ts";
@@ -38,12 +39,8 @@ const largestBytes = 16 * 1024 * 1024;
 /** What comes on stdin, to its end. Throws `UsageError` at a terminal, `ValueError` when it is too much. */
 export async function readStdin(stdin: Input): Promise<string> {
   if (stdin.isTTY) fail("UsageError", "- reads from stdin; pipe a file into it: ... - < task.yaml");
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stdin) {
-    size += chunk.length;
-    if (size > largestBytes) fail("ValueError", `stdin has more than ${largestBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const bytes = await readAll(stdin, largestBytes, () =>
+    fail("ValueError", `stdin has more than ${largestBytes} bytes`),
+  );
+  return bytes.toString();
 }

@@ -29,3 +29,19 @@ export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal)
   signal.addEventListener("abort", abort);
   return Promise.race([promise, aborted]).finally(() => signal.removeEventListener("abort", abort));
 }
+
+/** All bytes of a stream; `refuse` throws for one with more than `mostBytes`. */
+export async function readAll(
+  stream: AsyncIterable<Uint8Array>,
+  mostBytes: number,
+  refuse: () => never,
+): Promise<Buffer> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of stream) {
+    size += chunk.length;
+    if (size > mostBytes) refuse();
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}

@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Writable } from "node:stream";
 import type * as z from "zod";
 import { type AppError, errorTypes, fail, toAppError } from "./errors.ts";
+import { readAll } from "./limited.ts";
 import type { Log } from "./log.ts";
 import { bareStream, type InputOf, type Operation, type OutputOf, routeOf } from "./operation.ts";
 
@@ -170,15 +171,11 @@ function check(shape: z.ZodObject | undefined, given: unknown): Record<string, u
 }
 
 async function readJson(req: IncomingMessage, bytesAtMost: number): Promise<unknown> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of req.iterator({ destroyOnReturn: false })) {
-    size += chunk.length;
-    if (size > bytesAtMost) fail("TooLargeError", `the body is larger than ${bytesAtMost} bytes`);
-    chunks.push(chunk);
-  }
+  const body = await readAll(req.iterator({ destroyOnReturn: false }), bytesAtMost, () =>
+    fail("TooLargeError", `the body is larger than ${bytesAtMost} bytes`),
+  );
   try {
-    return JSON.parse(Buffer.concat(chunks).toString("utf8"));
+    return JSON.parse(body.toString("utf8"));
   } catch {
     fail("ValueError", "the body is not JSON");
   }

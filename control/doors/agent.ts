@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import { AppError, errorCodeOf, fail, isErrorType } from "../../common/errors.ts";
-import { limited } from "../../common/limited.ts";
+import { limited, readAll } from "../../common/limited.ts";
 import {
   bareStream,
   type GivenInputOf,
@@ -97,15 +97,10 @@ async function textOf(
 ): Promise<string> {
   // Read at once, an answer of known length takes half as long.
   if (Number(headers["content-length"]) <= bytesAtMost) return body.text();
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > bytesAtMost)
-      fail("UnreachableError", `${name} answers with more than ${bytesAtMost / mebibyte} MiB`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const bytes = await readAll(body, bytesAtMost, () =>
+    fail("UnreachableError", `${name} answers with more than ${bytesAtMost / mebibyte} MiB`),
+  );
+  return bytes.toString();
 }
 
 function readJson(text: string, name: string): unknown {

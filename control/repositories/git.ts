@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { AppError, type ErrorType, errorCodeOf, fail } from "../../common/errors.ts";
+import { readAll } from "../../common/limited.ts";
 
 /** A repository, and what proves to its server who asks. */
 export interface Repository {
@@ -86,15 +87,10 @@ export async function runGit(
 
 /** The text of a stream of git. Throws `TooLargeError` for one that would fill the memory. */
 async function textOf(stream: Readable, url: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of stream) {
-    bytes += chunk.length;
-    if (bytes > printedAtMost)
-      fail("TooLargeError", `${url} has too many branches and tags, or its server says too much`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString();
+  const bytes = await readAll(stream, printedAtMost, () =>
+    fail("TooLargeError", `${url} has too many branches and tags, or its server says too much`),
+  );
+  return bytes.toString();
 }
 
 /** Keys of hosts that are not known yet are believed, and remembered. */

@@ -1,4 +1,5 @@
 import { errorTypes, fail, toAppError } from "../../common/errors.ts";
+import { readAll } from "../../common/limited.ts";
 import { retryAfterOf } from "../../common/rate-limit.ts";
 import type { Call, RawBody, Reply } from "../bind.ts";
 import type { Ground } from "../ground.ts";
@@ -38,12 +39,9 @@ export async function logIn(ctx: Ground, _input: unknown, call: Call): Promise<R
 }
 
 async function readForm(body: RawBody | null): Promise<URLSearchParams> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body?.stream ?? []) {
-    size += chunk.length;
-    if (size > formBytes) fail("TooLargeError", "a login takes a name and a password only");
-    chunks.push(chunk);
-  }
-  return new URLSearchParams(Buffer.concat(chunks).toString("utf8"));
+  if (body === null) return new URLSearchParams();
+  const form = await readAll(body.stream, formBytes, () =>
+    fail("TooLargeError", "a login takes a name and a password only"),
+  );
+  return new URLSearchParams(form.toString("utf8"));
 }

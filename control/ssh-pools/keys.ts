@@ -2,6 +2,7 @@ import { chmodSync, mkdirSync, readdirSync, renameSync, rmSync, writeFileSync } 
 import { join, resolve } from "node:path";
 import { fail } from "../../common/errors.ts";
 import { unlessMissing } from "../../common/files.ts";
+import { readAll } from "../../common/limited.ts";
 import type { RawBody } from "../bind.ts";
 import type { Ground } from "../ground.ts";
 import { entriesOf, type HostEntry } from "./document.ts";
@@ -50,14 +51,10 @@ export async function uploadKey({ config }: Ground, body: RawBody): Promise<stri
 }
 
 async function readForm({ type, stream }: RawBody): Promise<{ name: string; text: string }> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of stream) {
-    size += chunk.length;
-    if (size > largestBytes) fail("ValueError", `a key has at most ${largestBytes} bytes`);
-    chunks.push(chunk);
-  }
-  const form = await new Response(Buffer.concat(chunks), { headers: { "content-type": type } })
+  const sent = await readAll(stream, largestBytes, () =>
+    fail("ValueError", `a key has at most ${largestBytes} bytes`),
+  );
+  const form = await new Response(new Uint8Array(sent), { headers: { "content-type": type } })
     .formData()
     .catch(() => fail("ValueError", "send a form with key_name and key_file"));
   const [name, file] = [form.get("key_name"), form.get("key_file")];

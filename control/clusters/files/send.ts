@@ -101,32 +101,25 @@ async function untilFetched(
   moved: (bytes: number) => void,
   signal: AbortSignal,
 ): Promise<void> {
-  try {
-    for await (const line of linesOf(body)) {
-      const news = parseLine(FetchNews, line);
-      if (news === undefined) continue;
-      if ("bytes" in news) moved(news.bytes);
-      else if (news.problem === null) return;
-      else throw new Problem(news.problem);
-    }
-  } catch (error) {
+  const problem = await findProblem(body, moved).catch((error: unknown) => {
     signal.throwIfAborted();
-    if (!(error instanceof Problem)) throw new AppError("UnreachableError", away, {}, error);
-    const { type, message } = error.problem;
-    throw new AppError(isErrorType(type) ? type : "InternalError", message, {}, error);
-  }
-  fail("UnreachableError", away);
+    throw new AppError("UnreachableError", away, {}, error);
+  });
+  if (problem === undefined) fail("UnreachableError", away);
+  if (problem === null) return;
+  const { type, message } = problem;
+  fail(isErrorType(type) ? type : "InternalError", message);
 }
 
 const away = "the agent went away while it fetched files";
 
-/** What a node says went wrong. */
-class Problem extends Error {
-  readonly problem: { type: string; message: string };
-
-  constructor(problem: { type: string; message: string }) {
-    super(problem.message);
-    this.problem = problem;
+/** What a node says went wrong, null where nothing did; undefined where it does not say. */
+async function findProblem(body: Readable, moved: (bytes: number) => void) {
+  for await (const line of linesOf(body)) {
+    const news = parseLine(FetchNews, line);
+    if (news === undefined) continue;
+    if (!("bytes" in news)) return news.problem;
+    moved(news.bytes);
   }
 }
 
