@@ -1,13 +1,18 @@
 import type { Generated } from "kysely";
+import type { ManagedJobStatus } from "../../contract/statuses.ts";
+import type { OfferKey, Refusal } from "../clouds/schema.ts";
 import type { StoredLifecycle } from "../clusters/lifecycles/schema.ts";
 import type { Cluster } from "../clusters/schema.ts";
+import type { JobTask, ManagedJob } from "../jobs/schema.ts";
+import type { Recipe } from "../recipes/schema.ts";
 import type { StoredRequest } from "../requests/schema.ts";
 import type { Replica, Service, Version } from "../services/schema.ts";
+import type { Host, HostNode, Leftover } from "../ssh-pools/schema.ts";
+import type { Storage } from "../storage/schema.ts";
 import type { Token } from "../tokens/schema.ts";
 import type { Account } from "../users/schema.ts";
+import type { Volume } from "../volumes/schema.ts";
 import type { ColumnsOf } from "./columns.ts";
-import type { JobTables } from "./job-tables.ts";
-import type { KeptTables } from "./kept-tables.ts";
 
 /** Whose a row is. */
 interface Owner {
@@ -21,7 +26,7 @@ interface Wish {
 }
 
 /** The columns of `migrations/`, as Kysely sees them. Instants are epoch milliseconds. */
-export interface Tables extends JobTables, KeptTables {
+export interface Tables {
   lease: { id: number; epoch: number };
   attempts: {
     noun: string;
@@ -48,72 +53,63 @@ export interface Tables extends JobTables, KeptTables {
       hooks: Uint8Array | null;
       parcels: Generated<Uint8Array | null>;
     };
-  refused_offers: {
-    provider: string;
-    infra: string;
-    region: string;
-    zone: string;
-    instance_type: string;
-    is_spot: number;
-    nodes: number;
-    kind: string;
-    reason: string;
-    at: number;
-    until: number;
-  };
+  refused_offers: ColumnsOf<Omit<Refusal, "offer">> &
+    ColumnsOf<Omit<OfferKey, "region" | "zone" | "isSpot">> & {
+      region: string;
+      zone: string;
+      is_spot: number;
+    };
   lifecycles: ColumnsOf<Omit<StoredLifecycle, "skipsHooks">> & {
     skip_hooks: number;
     hook_until: number | null;
   };
   ssh_pools: { name: string; config: Uint8Array; updated_at: number };
-  ssh_hosts: {
-    pool: string;
-    name: string;
-    machine: string | null;
-    facts: string | null;
-    problem: string | null;
+  ssh_hosts: ColumnsOf<Omit<Host, "isDraining" | "isDirty">> & {
     is_draining: Generated<number>;
     is_dirty: Generated<number>;
-    looked_at: number | null;
-    deployed_at: number | null;
   };
-  ssh_nodes: {
-    cluster_id: string;
-    rank: number;
-    cluster_name: string;
-    pool: string;
-    host: string;
-    machine: string;
-    state: "claimed" | "running" | "stopped";
-  };
+  ssh_nodes: ColumnsOf<Omit<HostNode, "host">> & { pool: string; host: string; machine: string };
   ssh_host_keys: { machine: string; kind: string; fingerprint: string; seen_at: number };
-  ssh_leftovers: {
-    id: string;
-    pool: string;
-    name: string;
-    machine: string;
-    entry: Uint8Array;
-    facts: string;
-    problem: string | null;
-    left_at: number;
-    tried_at: number;
-  };
+  ssh_leftovers: ColumnsOf<Omit<Leftover, "entry">> & { entry: Uint8Array };
   services: Owner & Wish & ColumnsOf<Omit<Service, "user" | "isPool">> & { pool: number };
   service_versions: ColumnsOf<Version> & { task: Uint8Array };
   replicas: Wish & ColumnsOf<Omit<Replica, "isUnplaced">> & { unplaced: number };
+  managed_jobs: ColumnsOf<Omit<ManagedJob, "id" | "user" | "joined">> & {
+    id: Generated<number>;
+    request_id: string;
+    user_id: string;
+    user_name: string;
+    root_id: number | null;
+    root_number: number | null;
+    parent_id: number | null;
+    parent_number: number | null;
+  };
+  job_documents: { request_id: string; document: Uint8Array; blob_id: string | null };
+  job_tasks: ColumnsOf<Omit<JobTask, "job">> & {
+    job_id: number;
+    job_name: string;
+    user_id: string;
+    workspace: string;
+    wanted_by: Generated<string | null>;
+  };
+  job_task_counts: {
+    user_id: string;
+    workspace: string;
+    status: ManagedJobStatus;
+    tasks: number;
+    jobs: number;
+  };
+  storages: Owner & ColumnsOf<Omit<Storage, "user">> & { cluster_id: string | null };
+  volumes: Owner & ColumnsOf<Omit<Volume, "user" | "yaml">> & { creation_yaml: string | null };
+  volume_uses: { volume_id: string; cluster_id: string };
   users: ColumnsOf<Omit<Account, "hasPassword">> & { password: string | null };
   local_preference: { id: 1; workspace: string };
   tokens: ColumnsOf<Token> & { digest: Uint8Array };
-  recipes: {
-    name: string;
+  recipes: ColumnsOf<Omit<Recipe, "type" | "isPinned" | "content" | "user" | "updatedBy">> & {
     recipe_type: string;
-    description: string | null;
     pinned: number;
-    version: number;
     user_id: string;
     user_name: string | null;
-    created_at: number;
-    updated_at: number;
     updated_by_id: string | null;
     updated_by_name: string | null;
   };
