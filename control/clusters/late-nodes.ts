@@ -1,7 +1,7 @@
 import type { Context } from "../context.ts";
-import { addEvent } from "../events.ts";
 import type { Reconciler } from "../reconciler.ts";
 import { listGoneSince } from "./history-store.ts";
+import { remark } from "./provision-log.ts";
 import { findCluster } from "./store.ts";
 
 /** Longer than a provider takes to make a node that it was asked for. */
@@ -28,8 +28,7 @@ async function deleteLateNodes(ctx: Context, id: string, signal: AbortSignal): P
   for (const { id: nodeId, rank } of nodes) {
     await provider.destroy(nodeId, signal);
     const reason = `node ${rank} arrived after the cluster was gone, and was deleted`;
-    const at = ctx.now();
-    await ctx.batch((tx) => addEvent(tx, { noun: "cluster", id, reason, isNoteworthy: true, at }));
+    await remark(ctx, id, reason, true);
     ctx.log.warn({ cluster: cluster.name, node: nodeId }, "a late node was deleted");
   }
 }

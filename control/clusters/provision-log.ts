@@ -16,8 +16,13 @@ export function narrate(ctx: Ground, clusterId: string, line: string): void {
 }
 
 /** Tells of what happened to a cluster besides its moves: as an event, which every log has. */
-export async function remark(ctx: Ground, clusterId: string, line: string): Promise<void> {
-  const event = { noun: "cluster", id: clusterId, reason: line, at: ctx.now() };
+export async function remark(
+  ctx: Ground,
+  clusterId: string,
+  line: string,
+  isNoteworthy = false,
+): Promise<void> {
+  const event = { noun: "cluster", id: clusterId, reason: line, isNoteworthy, at: ctx.now() };
   await ctx.batch((tx) => addEvent(tx, event));
 }
 

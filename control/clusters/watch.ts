@@ -5,13 +5,14 @@ import { agentOperations } from "../../contract/agent-api.ts";
 import type { AgentEvent, Health, Idle, LogGrowth } from "../../contract/agent-shapes.ts";
 import type { Context } from "../context.ts";
 import { hearLines } from "../doors/lines.ts";
-import { addEvent, listEvents } from "../events.ts";
+import { listEvents } from "../events.ts";
 import type { Ground } from "../ground.ts";
 import { listHeldOn } from "../jobs/work-store.ts";
 import { nudge } from "../reconciler.ts";
 import { type HookLogPump, openHookLogPump } from "./hooks/log-pump.ts";
 import { adoptTold } from "./lifecycles/adopt.ts";
 import { findLifecycle } from "./lifecycles/store.ts";
+import { remark } from "./provision-log.ts";
 import { keepQueue } from "./queue-snapshot.ts";
 import { openRelays } from "./relay.ts";
 import { openRounds, type Rounds } from "./repeating-work.ts";
@@ -273,10 +274,7 @@ async function listen(
 /** Adds an event that says what became of a node's mounts; what is lost is worth a notice. */
 async function tellMount(ctx: Ground, { id }: Cluster, rank: number, event: AgentEvent) {
   const isNoteworthy = ["LOST", "UNWRITTEN"].includes(event.status);
-  const reason = `node ${rank}: ${event.text}`;
-  await ctx.batch((tx) =>
-    addEvent(tx, { noun: "cluster", id, reason, isNoteworthy, at: ctx.now() }),
-  );
+  await remark(ctx, id, `node ${rank}: ${event.text}`, isNoteworthy);
 }
 
 /** Adds an event, once, that says that a node's agent has lost its journal and what became of it. */
@@ -294,7 +292,5 @@ async function tellRebuilt(
     limit: remarksLooked,
   });
   if (known.some((event) => event.reason === reason)) return;
-  await ctx.batch((tx) =>
-    addEvent(tx, { noun: "cluster", id, reason, isNoteworthy: true, at: ctx.now() }),
-  );
+  await remark(ctx, id, reason, true);
 }

@@ -158,20 +158,9 @@ export interface Outcome {
 /** What a step comes to: `again` where the next one can be taken at once, undefined where it cannot. */
 export type Result = Outcome | "again" | undefined;
 
-/** What may change of a task beside its status. */
+/** What may change of a task beside its status and what is wanted of it. */
 export type TaskChange = Partial<
-  Omit<
-    JobTask,
-    | "id"
-    | "job"
-    | "number"
-    | "poolId"
-    | "share"
-    | "status"
-    | "wanted"
-    | "wantedBecause"
-    | "statusChangedAt"
-  >
+  Omit<JobTask, "id" | "job" | "number" | "status" | "statusChangedAt" | "wanted" | "wantedBecause">
 >;
 
 /** What a task is that waits behind others. */

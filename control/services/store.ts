@@ -4,8 +4,7 @@ import { gone } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { flag, json, named, rowsOf, user } from "../db/rows.ts";
 import { statement } from "../db/statement.ts";
-import type { Failure } from "../requests/schema.ts";
-import type { Scaling, Service, Version, VersionTask } from "./schema.ts";
+import type { Service, Version, VersionTask } from "./schema.ts";
 
 const services = rowsOf<Service>()(
   "services",
@@ -105,13 +104,8 @@ export async function dropService(db: Connection, id: string): Promise<void> {
   await db.deleteFrom("services").where("id", "=", id).execute();
 }
 
-/** Changes of a service that are no move of its status. */
-export type ServiceChange = Partial<
-  Pick<Service, "reason" | "version" | "port" | "readyAt"> & {
-    scaling: Scaling;
-    problem: Failure | null;
-  }
->;
+/** Changes of a service that are no move of its status, and no wish. */
+type ServiceChange = Partial<Omit<Service, "id" | "status" | "wanted" | "wantedBecause">>;
 
 /** Writes what changed of a service. */
 export const setService = (db: Connection, id: string, change: ServiceChange): Promise<void> =>

@@ -88,15 +88,10 @@ export async function putHost(db: Connection, { pool, name }: HostRef, isDrainin
 export const deleteHost = (db: Connection, { pool, name }: HostRef): Promise<void> =>
   hosts.drop(db, { pool, name });
 
-/** What changes of a host. */
-export type HostChange = Partial<
-  Pick<Host, "machine" | "facts" | "problem" | "isDirty" | "lookedAt" | "deployedAt">
->;
-
 export const setHost = (
   db: Connection,
   { pool, name }: HostRef,
-  change: HostChange,
+  change: Partial<Host>,
 ): Promise<void> => hosts.change(db, { pool, name }, change);
 
 /** Nodes by cluster and rank: of one cluster, of one pool, or all. */

@@ -92,23 +92,8 @@ export async function nextNumber(db: Queries, serviceId: string): Promise<number
   return (row?.last ?? 0) + 1;
 }
 
-/** What may change of a replica beside its status. */
-export type ReplicaChange = Partial<
-  Pick<
-    Replica,
-    | ("reason" | "clusterId" | "jobId" | "host" | "port")
-    | (
-        | "accelerators"
-        | "isUnplaced"
-        | "serverPort"
-        | "listenPort"
-        | "runAt"
-        | "readyAt"
-        | "drainUntil"
-        | "endedAt"
-      )
-  >
->;
+/** What may change of a replica beside its status and what is wanted of it. */
+type ReplicaChange = Partial<Omit<Replica, "id" | "status" | "wanted" | "wantedBecause">>;
 
 /** Writes what changed of a replica. */
 export const setReplica = (db: Connection, id: string, change: ReplicaChange): Promise<void> =>
