@@ -2,15 +2,8 @@ import type { Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import type { Link } from "./chain.ts";
 import { writeEntries } from "./entry.ts";
-import {
-  addAudit,
-  dropUpTo,
-  findNewest,
-  getBeginning,
-  listAfter,
-  listAudit,
-  type NewAudit,
-} from "./store.ts";
+import type { NewAudit } from "./schema.ts";
+import { addAudit, dropUpTo, findNewest, getBeginning, listAfter, listAudit } from "./store.ts";
 
 const dayMs = 86_400_000;
 const atOnce = 2_000;

@@ -6,7 +6,8 @@ import type { Connection, Queries } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
 import { findToken } from "../tokens/store.ts";
 import { findUser } from "../users/store.ts";
-import { addAudit, type NewAudit } from "./store.ts";
+import type { NewAudit } from "./schema.ts";
+import { addAudit } from "./store.ts";
 import { subjectOf } from "./subject.ts";
 
 /** A call that is audited: which row, with what, by whom, from where. */

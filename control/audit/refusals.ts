@@ -1,6 +1,6 @@
 import { networkOf, openMinuteLimit } from "../../common/rate-limit.ts";
 import { auditOperations } from "../../contract/operations/audit.ts";
-import type { NewAudit } from "./store.ts";
+import type { NewAudit } from "./schema.ts";
 
 /** Which refusals are written down: of a flood only the first, and how many came after them. */
 export interface Refusals {

@@ -4,21 +4,7 @@ import { pageRows } from "../db/lists.ts";
 import type { Connection, Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import { type AuditRow, genesis, hashOf, type Link } from "./chain.ts";
-
-/** What is written down of a call. Nothing in it is secret; texts of strangers become one line each. */
-export interface NewAudit {
-  readonly at: number;
-  /** Empty where nobody was identified. */
-  readonly userId: string;
-  readonly userName: string;
-  readonly credential: string;
-  readonly address: string;
-  readonly operation: string;
-  readonly subject: string | null;
-  readonly outcome: "allowed" | "refused";
-  readonly reason: string | null;
-  readonly requestId: string | null;
-}
+import type { NewAudit } from "./schema.ts";
 
 const charactersAtMost = 300;
 const lineOf = (text: string): string => shown(text, charactersAtMost);

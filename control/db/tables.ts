@@ -1,12 +1,15 @@
 import type { Generated } from "kysely";
 import type { ManagedJobStatus } from "../../contract/statuses.ts";
+import type { NewAudit } from "../audit/schema.ts";
 import type { OfferKey, Refusal } from "../clouds/schema.ts";
 import type { StoredLifecycle } from "../clusters/lifecycles/schema.ts";
 import type { Cluster } from "../clusters/schema.ts";
 import type { JobTask, ManagedJob } from "../jobs/schema.ts";
 import type { Recipe } from "../recipes/schema.ts";
 import type { StoredRequest } from "../requests/schema.ts";
+import type { StoredSecret } from "../secrets/schema.ts";
 import type { Replica, Service, Version } from "../services/schema.ts";
+import type { Session } from "../sessions/schema.ts";
 import type { Host, HostNode, Leftover } from "../ssh-pools/schema.ts";
 import type { Storage } from "../storage/schema.ts";
 import type { Token } from "../tokens/schema.ts";
@@ -114,13 +117,7 @@ export interface Tables {
     updated_by_name: string | null;
   };
   recipe_versions: { name: string; version: number; content: string };
-  sessions: {
-    digest: Uint8Array;
-    user_id: string;
-    method: string;
-    created_at: number;
-    expires_at: number;
-  };
+  sessions: ColumnsOf<Omit<Session, "digest">> & { digest: Uint8Array };
   approvals: { challenge: string; user_id: string; method: string; expires_at: number };
   configurations: {
     version: number;
@@ -129,28 +126,8 @@ export interface Tables {
     user_name: string;
     created_at: number;
   };
-  audit: {
-    seq: Generated<number>;
-    at: number;
-    user_id: string;
-    user_name: string;
-    credential: string;
-    address: string;
-    operation: string;
-    subject: string | null;
-    outcome: "allowed" | "refused";
-    reason: string | null;
-    request_id: string | null;
-    hash: Uint8Array;
-  };
-  secrets: {
-    scope: string;
-    owner: string;
-    name: string;
-    value: Uint8Array;
-    user_name: string;
-    updated_at: number;
-  };
+  audit: ColumnsOf<NewAudit> & { seq: Generated<number>; hash: Uint8Array };
+  secrets: ColumnsOf<StoredSecret> & { value: Uint8Array };
   audit_dropped: { id: number; seq: number; hash: Uint8Array };
   usage_intervals: { cluster_id: string; started_at: number; ended_at: number | null };
   events: {

@@ -4,8 +4,9 @@ import { listedBy } from "../../contract/spelling.ts";
 import { type Bound, bind } from "../bind.ts";
 import { seconds } from "../wire/fields.ts";
 import { visibleWorkspaces } from "../workspaces/find.ts";
+import type { StoredSecret } from "./schema.ts";
 import { type Owner, ownerOf, type Scope } from "./schema.ts";
-import { deleteSecret, listSecrets, putSecret, type StoredSecret } from "./store.ts";
+import { deleteSecret, listSecrets, putSecret } from "./store.ts";
 
 /** Secrets that tasks name: of a user, and of a workspace. */
 export const secretOperations: Bound[] = [

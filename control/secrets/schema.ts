@@ -8,6 +8,14 @@ export interface Owner<Scopes = Scope | "storage"> {
   readonly owner: string;
 }
 
+/** A stored secret without its value. */
+export interface StoredSecret<Scopes = Scope | "storage"> extends Owner<Scopes> {
+  readonly name: string;
+  readonly userName: string;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number;
+}
+
 /** Those whose secrets a task may use; the first that has one of a name is the one. */
 export const ownersFor = (userId: string, workspace: string): readonly Owner<Scope>[] =>
   secretScopes.map((scope) => ownerOf(scope, userId, workspace));

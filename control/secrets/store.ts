@@ -1,14 +1,6 @@
 import type { Seal } from "../../common/seal.ts";
 import type { Connection, Queries } from "../db/open.ts";
-import type { Owner, Scope } from "./schema.ts";
-
-/** A stored secret without its value. */
-export interface StoredSecret<Scopes = Scope | "storage"> extends Owner<Scopes> {
-  readonly name: string;
-  readonly userName: string;
-  /** Epoch milliseconds. */
-  readonly updatedAt: number;
-}
+import type { Owner, Scope, StoredSecret } from "./schema.ts";
 
 /** Writes a secret, in place of one of that name. */
 export async function putSecret(

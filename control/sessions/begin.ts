@@ -1,10 +1,12 @@
 import { randomBytes } from "node:crypto";
 import { digestOf } from "../access/digest.ts";
 import { listed, writeEntries } from "../audit/entry.ts";
-import { addAudit, type NewAudit } from "../audit/store.ts";
+import type { NewAudit } from "../audit/schema.ts";
+import { addAudit } from "../audit/store.ts";
 import type { Connection } from "../db/open.ts";
 import type { Ground } from "../ground.ts";
-import { addSession, endSession, type Session } from "./store.ts";
+import type { Session } from "./schema.ts";
+import { addSession, endSession } from "./store.ts";
 
 const secretBytes = 32;
 const hourMs = 3_600_000;

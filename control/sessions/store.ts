@@ -1,17 +1,7 @@
 import type { Connection, Queries } from "../db/open.ts";
 import { statement } from "../db/statement.ts";
 import { inForce, type Known, knownColumns, toKnown } from "../users/store.ts";
-
-/** A login of a browser or a command line; instants are epoch milliseconds. */
-export interface Session {
-  /** SHA-256 of the secret. */
-  readonly digest: Uint8Array;
-  readonly userId: string;
-  /** How its user logged in: `password`, `oidc`, `proxy`. */
-  readonly method: string;
-  readonly createdAt: number;
-  readonly expiresAt: number;
-}
+import type { Session } from "./schema.ts";
 
 /** Writes a new session down. */
 export async function addSession(db: Connection, session: Session): Promise<void> {

@@ -1,6 +1,7 @@
 import { AppError, toAppError } from "../../common/errors.ts";
 import { product } from "../../common/product.ts";
-import { addAudit, type NewAudit } from "../audit/store.ts";
+import type { NewAudit } from "../audit/schema.ts";
+import { addAudit } from "../audit/store.ts";
 import type { Ground } from "../ground.ts";
 import { requireUserName } from "./names.ts";
 import { newUser } from "./new-user.ts";

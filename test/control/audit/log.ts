@@ -4,7 +4,7 @@ import type { GivenInputOf } from "../../../common/operation.ts";
 import { auditOperations as rows } from "../../../contract/operations/audit.ts";
 import type { AuditEntry, AuditVerdict } from "../../../contract/records/audit.ts";
 import { addEntries } from "../../../control/audit/entry.ts";
-import type { NewAudit } from "../../../control/audit/store.ts";
+import type { NewAudit } from "../../../control/audit/schema.ts";
 import { testWorld, type World, type WorldOptions } from "../../helpers/world.ts";
 
 export const anEntry = (given: Partial<NewAudit> = {}): NewAudit => ({
