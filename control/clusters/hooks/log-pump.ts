@@ -55,17 +55,10 @@ export interface HookLogPump {
 }
 
 /** What is on its way, by the file of a log or by a lifecycle that is ready to go. */
-interface Tasks {
-  /** Does some work, unless the same is on its way. */
-  run(key: string, work: () => Promise<void>): void;
-  /** As `run`, but never again once it worked. */
-  runOnce(key: string, work: () => Promise<void>): void;
-  done(): Promise<void>;
-}
-
-function openTasks(insist: (work: () => Promise<void>) => Promise<void>): Tasks {
+function openTasks(insist: (work: () => Promise<void>) => Promise<void>) {
   const underWay = new Map<string, Promise<void>>();
   const worked = new Set<string>();
+  /** Does some work, unless the same is on its way. */
   function run(key: string, work: () => Promise<void>): void {
     if (underWay.has(key) || worked.has(key)) return;
     const working = insist(work);
@@ -74,12 +67,13 @@ function openTasks(insist: (work: () => Promise<void>) => Promise<void>): Tasks 
   }
   return {
     run,
-    runOnce: (key, work) =>
+    /** As `run`, but never again once it worked. */
+    runOnce: (key: string, work: () => Promise<void>) =>
       run(key, async () => {
         await work();
         worked.add(key);
       }),
-    async done() {
+    async done(): Promise<void> {
       await Promise.all(underWay.values());
     },
   };
