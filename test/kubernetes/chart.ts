@@ -101,8 +101,9 @@ test(
     });
 
     await t.test(
-      "drains wait for an administrator if its budget says so; only its port is open",
-      async () => {
+      "drains wait for an administrator if its budget says so, and its policy names its port alone",
+      async (t) => {
+        t.after(() => kubectl("uncordon", "lab1"));
         await change({ podDisruptionBudget: { enabled: true, maxUnavailable: 0 } });
         const grace = ["--timeout=3s", `--pod-selector=statefulset.kubernetes.io/pod-name=${pod}`];
         await assert.rejects(

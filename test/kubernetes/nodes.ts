@@ -1,9 +1,12 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
+import { clusterOperations as clusters } from "../../contract/operations/clusters.ts";
 import { openKubeApi } from "../../control/doors/kubernetes/api.ts";
 import { readContexts } from "../../control/doors/kubernetes/kubeconfig.ts";
-import { whyNoLab } from "../helpers/kubernetes.ts";
+import { until } from "../helpers/agent.ts";
+import { type Lab, whyNoLab } from "../helpers/kubernetes.ts";
+import type { TestControl } from "../helpers/programs.ts";
 import { startKubeControl } from "./lab.ts";
 
 /** Nodes of one kind of accelerators. */
@@ -38,7 +41,7 @@ test("100 nodes are told quickly, and what pods take of three kinds of accelerat
   skip: whyNoLab(),
   timeout: 180_000,
 }, async (t) => {
-  const { control, kubeconfig } = await startKubeControl(t);
+  const { control, kubeconfig, kubectl } = await startKubeControl(t);
   await addNodes(t, kubeconfig);
   const timed = async <T>(what: string, work: () => Promise<T>): Promise<T> => {
     const since = performance.now();
@@ -69,7 +72,53 @@ test("100 nodes are told quickly, and what pods take of three kinds of accelerat
 
   const { stdout } = await timed("outrigger gpus", () => control.cli("gpus"));
   assert.match(stdout, /^kubernetes\/lab +H100 +480 +472 /m);
+
+  try {
+    for (const kind of kinds) await assertPlaced(control, kubectl, kind);
+    // No kubelet begins them, so that all of their node are taken.
+    const tooMany = gpuTask("TPUV4:4", { num_nodes: 10 });
+    await control.client.call(clusters.launch, { cluster_name: "too-many", task: tooMany });
+    const [, many = ""] = await until(async () => {
+      const of = { cluster_names: ["too-many"] };
+      const [record] = await control.client.callAndGet(clusters.status, of);
+      return (
+        /pending: .*Insufficient google.com\/tpu.* (Nodes that .*)/.exec(
+          record?.init_status_reason ?? "",
+        ) ?? undefined
+      );
+    });
+    assert.match(many, /^Nodes that have google.com\/tpu: (fake-tpuv4-\d \(4\), ){5}and 5 more\.$/);
+  } finally {
+    // What it launches waits for nodes that never answer.
+    await control.end("SIGKILL");
+    await kubectl("delete", "pods", "--all", "--force", "--grace-period=0");
+  }
 });
+
+const gpuTask = (accelerators: string, more: object = {}): string =>
+  JSON.stringify({
+    ...{ run: "true", resources: { infra: "k8s", accelerators, cpus: 1, memory: 1 } },
+    ...{ config: { kubernetes: { provision_timeout: -1 } }, ...more },
+  });
+
+/** Launches a pod that takes all accelerators of a node, and checks where it goes and what it asks for. */
+async function assertPlaced(
+  { client }: TestControl,
+  kubectl: Lab["kubectl"],
+  { name, resource, each }: Kind,
+): Promise<void> {
+  const cluster = `on-${name.toLowerCase()}`;
+  const task = gpuTask(`${name}:${each}`);
+  await client.call(clusters.launch, { cluster_name: cluster, task });
+  const spec = await until(async () => {
+    const words = [`--selector=outrigger/cluster=${cluster}`, "--output=json"];
+    const { items } = JSON.parse(await kubectl("get", "pods", ...words));
+    return items[0]?.spec.nodeName === undefined ? undefined : items[0].spec;
+  });
+  assert.match(spec.nodeName, new RegExp(`^fake-${name.toLowerCase()}-`));
+  const { limits, requests } = spec.containers[0].resources;
+  assert.deepEqual([limits[resource], requests[resource]], [String(each), String(each)]);
+}
 
 const nameOf = ({ name }: Kind, at: number): string => `fake-${name.toLowerCase()}-${at}`;
 

@@ -46,6 +46,14 @@ export interface Pod {
     readonly nodeName?: string;
     readonly terminationGracePeriodSeconds?: number;
     readonly tolerations?: readonly Toleration[];
+    readonly nodeSelector?: Readonly<Record<string, string>>;
+    readonly affinity?: {
+      readonly nodeAffinity?: {
+        readonly requiredDuringSchedulingIgnoredDuringExecution?: {
+          readonly nodeSelectorTerms: readonly NodeSelectorTerm[];
+        };
+      };
+    };
     readonly containers: readonly { readonly resources?: { readonly requests?: Amounts } }[];
   };
   readonly status: {
@@ -60,6 +68,14 @@ export interface Pod {
 }
 
 export type Amounts = Readonly<Record<string, string>>;
+
+export interface NodeSelectorTerm {
+  readonly matchExpressions?: readonly {
+    readonly key: string;
+    readonly operator: string;
+    readonly values?: readonly string[];
+  }[];
+}
 
 export interface Taint {
   readonly key: string;

@@ -10,8 +10,7 @@ const nodeWith = (name: string, allocatable: Readonly<Record<string, string>>): 
   ...{ metadata: { name }, spec: {}, status: { allocatable } },
 });
 
-/** A pod as one version of it tells of itself. */
-const aVersion = (more: Partial<Pod["spec"]> = {}): Pod => ({
+const aPod = (more: Partial<Pod["spec"]> = {}): Pod => ({
   metadata: { name: "p" },
   spec: { containers: [], ...more },
   status: { phase: "Pending" },
@@ -35,11 +34,11 @@ test("resources that are insufficient are told with the nodes that have them, th
     "0/7 nodes are available: 2 Insufficient cpu, 7 Insufficient amd.com/gpu, 6 Insufficient nvidia.com/gpu.";
 
   assert.equal(
-    await nameNodes(api, aVersion(), said, signal),
-    `${said} Nodes that have cpu: plain (3.92). No node has amd.com/gpu. Nodes that have nvidia.com/gpu: n8 (8), n6 (6), n4 (4), n3 (3), n2 (2), and 1 more.`,
+    await nameNodes(api, aPod(), said, signal),
+    `${said} Nodes that have cpu: plain (3.92). No node that it may use has amd.com/gpu. Nodes that have nvidia.com/gpu: n8 (8), n6 (6), n4 (4), n3 (3), n2 (2), and 1 more.`,
   );
   assert.match(
-    await nameNodes(api, aVersion(), "1 Insufficient memory", signal),
+    await nameNodes(api, aPod(), "1 Insufficient memory", signal),
     /Nodes that have memory: plain \(23\.5 GiB\), n1 \(15\.0 GiB\),/,
   );
 });
@@ -64,26 +63,53 @@ test("taints are told with their nodes, but for those that the pod tolerates", a
   const said = "0/3 nodes are available: 3 node(s) had untolerated taint(s).";
 
   assert.equal(
-    await nameNodes(api, aVersion({ tolerations }), said, signal),
+    await nameNodes(api, aPod({ tolerations }), said, signal),
     `${said} Taint lab/reserved=ann:NoSchedule: n1, n2. Taint away:NoExecute: n3.`,
   );
   const all = [{ operator: "Exists" }];
-  assert.equal(await nameNodes(api, aVersion({ tolerations: all }), said, signal), said);
+  assert.equal(await nameNodes(api, aPod({ tolerations: all }), said, signal), said);
 });
 
-test("pods that wait share what is known of nodes, and one that has not changed asks nothing", async () => {
+test("nodes that the pod may not use are left out: of other kinds, cordoned, tainted", async () => {
+  const gpu = (name: string, kind: string, spec: KubeNode["spec"] = {}): KubeNode => ({
+    ...{ metadata: { name, labels: { kind, zone: "z1" } }, spec },
+    status: { allocatable: { "nvidia.com/gpu": "8" } },
+  });
+  const { api } = apiWith([
+    ...[1, 2, 3, 4, 5, 6].map((at) => gpu(`a100-${at}`, "A100")),
+    gpu("h100-1", "H100", { unschedulable: true }),
+    gpu("h100-2", "H100", { taints: [{ key: "away", effect: "NoExecute" }] }),
+    gpu("h100-3", "H100"),
+  ]);
+  const nodeSelectorTerms = ["H200", "H100"].map((kind) => ({
+    matchExpressions: [{ key: "kind", operator: "In", values: [kind] }],
+  }));
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms } };
+  const affinity = { nodeAffinity: required };
+  const said =
+    "1 Insufficient nvidia.com/gpu, 6 node(s) didn't match Pod's node affinity/selector.";
+
+  assert.equal(
+    await nameNodes(api, aPod({ affinity, nodeSelector: { zone: "z1" } }), said, signal),
+    `${said} Nodes that have nvidia.com/gpu: h100-3 (8).`,
+  );
+  assert.equal(
+    await nameNodes(api, aPod({ affinity, nodeSelector: { zone: "z2" } }), said, signal),
+    `${said} No node that it may use has nvidia.com/gpu.`,
+  );
+});
+
+test("pods that wait share what is known of nodes, also that they cannot be read", async () => {
   const { api, reads } = apiWith([nodeWith("n1", { cpu: "2" })]);
-  const said = "0/1 nodes are available: 1 Insufficient cpu.";
-  const pods = [aVersion(), aVersion()];
-
-  for (const pod of [...pods, ...pods])
-    assert.equal(await nameNodes(api, pod, said, signal), `${said} Nodes that have cpu: n1 (2).`);
-  assert.equal(reads(), 1);
-});
-
-test("where nodes cannot be read, what the scheduler says is told as it is", async () => {
-  const { api } = apiWith(new Error("forbidden"));
+  const refused = apiWith(new Error("forbidden"));
   const said = "0/1 nodes are available: 1 Insufficient cpu.";
 
-  assert.equal(await nameNodes(api, aVersion(), said, signal), said);
+  for (let pods = 0; pods < 3; pods += 1) {
+    assert.equal(
+      await nameNodes(api, aPod(), said, signal),
+      `${said} Nodes that have cpu: n1 (2).`,
+    );
+    assert.equal(await nameNodes(refused.api, aPod(), said, signal), said);
+  }
+  assert.deepEqual([reads(), refused.reads()], [1, 1]);
 });
