@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { aPodTask, evict, leavesLine, outFolder, startKubeControl } from "./lab.ts";
+import { aPodTask, evict, outFolder, startKubeControl } from "./lab.ts";
 
 test("a pod runs each hook once, though its agent is told twice and killed, and none for longer than it has", {
   skip: whyNoLab(),
@@ -41,33 +41,6 @@ test("a pod runs each hook once, though its agent is told twice and killed, and 
   const { stdout } = await control.cli("logs", "--hook", "preemption", "demo");
   assert.match(stdout, /^first\nsecond\n.*124/s);
   assert.equal(out.read("hooks"), "first\nsecond\n");
-  await demo.down();
-});
-
-/** What a hook waits for. */
-const untilLetGo = "until [ -e /out/go ]; do sleep 0.1; done";
-
-test("a job in a pod that is evicted is told to end once the hooks have run", {
-  skip: whyNoLab(),
-  timeout: 180_000,
-}, async (t) => {
-  const lab = await startKubeControl(t);
-  const { control, kubectl } = lab;
-  const out = outFolder(t);
-  const demo = clusterOf(control, "demo");
-  const hooks = [leavesLine("preemption", { does: `${untilLetGo}; echo saved >> /out/hooks` })];
-  const run =
-    "trap 'echo job ends >> /out/hooks; exit 143' TERM; echo began > /out/began; while :; do sleep 0.1; done";
-  await demo.launch(aPodTask(run, { config: { hooks, kubernetes: out.kubernetes } }));
-  await until(() => out.read("began") !== "" || undefined);
-  const pod = (await kubectl("get", "pods", "--output=name")).replace("pod/", "");
-
-  await evict(lab, pod);
-  await until(() => out.read("hooks") !== "" || undefined);
-  out.write("go");
-
-  await until(() => out.read("hooks").includes("job ends") || undefined);
-  assert.equal(out.read("hooks"), "preemption 0 as preemption\nsaved\njob ends\n");
   await demo.down();
 });
 

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { kubernetesOperations as kubernetes } from "../../contract/operations/kubernetes.ts";
+import { clusterOf } from "../e2e/cluster.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
 import { preemptionOf, startJob } from "./job.ts";
+import { aPodTask, evict, leavesLine, outFolder, startKubeControl } from "./lab.ts";
 
 const options = { skip: whyNoLab(), timeout: 240_000 };
 
@@ -82,5 +84,34 @@ test(
     const { stdout } = await control.cli("jobs", "logs", "1");
     assert.match(stdout, /attempt 2\n.*done\n/s);
     await job.untilNothing();
+  },
+);
+
+test(
+  "a job in a pod that is evicted is told to end once the hooks have run",
+  options,
+  async (t) => {
+    const lab = await startKubeControl(t);
+    const { control, kubectl } = lab;
+    const out = outFolder(t);
+    const demo = clusterOf(control, "demo");
+    const hooks = [
+      leavesLine("preemption", {
+        does: "until [ -e /out/go ]; do sleep 0.1; done; echo saved >> /out/hooks",
+      }),
+    ];
+    const run =
+      "trap 'echo job ends >> /out/hooks; exit 143' TERM; echo began > /out/began; while :; do sleep 0.1; done";
+    await demo.launch(aPodTask(run, { config: { hooks, kubernetes: out.kubernetes } }));
+    await until(() => out.read("began") !== "" || undefined);
+    const pod = (await kubectl("get", "pods", "--output=name")).replace("pod/", "");
+
+    await evict(lab, pod);
+    await until(() => out.read("hooks") !== "" || undefined);
+    out.write("go");
+
+    await until(() => out.read("hooks").includes("job ends") || undefined);
+    assert.equal(out.read("hooks"), "preemption 0 as preemption\nsaved\njob ends\n");
+    await demo.down();
   },
 );

@@ -89,6 +89,13 @@ test("a pod that nothing has room for says why, and the launch goes elsewhere", 
         task: aPodTask("true", { config: { kubernetes: { pod_config: { spec } } } }),
         why: /node 0 pending: FailedMount: .*secret "gone" not found/,
       },
+      image: {
+        task: aPodTask("true", {
+          resources: { infra: "k8s", cpus: 0.5, memory: 1, image_id: "docker:127.0.0.1:9/none:1" },
+          config: { kubernetes: patient },
+        }),
+        why: /node 0 pending: (ErrImagePull|ImagePullBackOff): .*connection refused/,
+      },
     };
     for (const [name, { task, why }] of Object.entries(waits))
       await assertTold(t, control, name, task, why);

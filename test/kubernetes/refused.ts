@@ -63,10 +63,12 @@ test(
       const used = await kubectl("get", "quota", "none", "--output=jsonpath={.status.used.pods}");
       return used === "0" || undefined;
     });
+    const begunAt = performance.now();
     assert.match(
       await launch(),
       /exceeded quota: none, requested: pods=1, used: pods=0, limited: pods=0/,
     );
+    assert.ok(performance.now() - begunAt < 5_000);
     assert.equal(await kubectl("get", "pods,services", ours, "--output=name"), "");
   },
 );
