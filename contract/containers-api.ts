@@ -1,12 +1,13 @@
 import * as z from "zod";
 import { innerOperations } from "../common/operation.ts";
+import { imageName } from "./task/image.ts";
 
 /** How a node runs scripts in a container. */
 
 /** The container that scripts of a node run in. */
 export const ContainerSettings = z.object({
   clusterId: z.string().min(1),
-  image: z.string().regex(/^[^\s-]\S*$/, "must be the name of an image"),
+  image: z.string().regex(imageName, "must be the name of an image"),
   /** Words for `docker run`, before the image. */
   runOptions: z.array(z.string()).default([]),
 });

@@ -84,7 +84,7 @@ export const renewContainer = (
         engine.name === "apptainer"
           ? await renewSandbox(agent, engine, order, { ...asked, refuse })
           : await renew(agent, engine, settings, refuse);
-      saveSettings(agent, { ...settings, engine: engine.name });
+      saveSettings(agent, settings, engine);
       finish(agent);
       return done;
     },

@@ -28,8 +28,15 @@ export const findSettings = (agent: Configured): KeptSettings | undefined => {
   return text === undefined ? undefined : JSON.parse(text);
 };
 
-export const saveSettings = (agent: Configured, settings: KeptSettings): void =>
+/** Without the login of an order. */
+export function saveSettings(
+  agent: Configured,
+  { clusterId, image, runOptions }: ContainerSettings,
+  { name: engine }: Engine,
+): void {
+  const settings: KeptSettings = { clusterId, image, runOptions, engine };
   replaceFile(settingsFile(agent), JSON.stringify(settings));
+}
 
 /** What has the container of this node; throws `NotSupportedError` where that cannot be used. */
 export function engineOf(agent: Configured): Engine {

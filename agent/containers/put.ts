@@ -8,7 +8,7 @@ import type { Agent } from "../context.ts";
 import { activeJobs, countActivity } from "../idle.ts";
 import { refuseWhileLeaving } from "../lifecycles/lifecycles.ts";
 import { renewContainer } from "./container.ts";
-import { anyEngineOf, ask, toFetch } from "./engine.ts";
+import { anyEngineOf, ask, findSettings, saveSettings, toFetch } from "./engine.ts";
 
 const newsEveryMs = 1_000;
 
@@ -48,6 +48,8 @@ async function put(
 ): Promise<string> {
   const engine = anyEngineOf(agent);
   const { image } = order;
+  // Nothing runs on the node itself from now on, also if there never is a container.
+  if (findSettings(agent) === undefined) saveSettings(agent, order, engine);
   const refuse = (why: string) => {
     const [job] = activeJobs(agent);
     if (job === undefined) return;

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { fail } from "../../common/errors.ts";
+import { type AppError, fail } from "../../common/errors.ts";
 import type { InputOf } from "../../common/operation.ts";
+import { product } from "../../common/product.ts";
 import { agentOperations } from "../../contract/agent-api.ts";
 import type { clusterOperations as rows } from "../../contract/operations/clusters.ts";
 import type { Task } from "../../contract/task.ts";
@@ -20,7 +21,7 @@ import { withDefaults } from "../workspaces/defaults.ts";
 import { autostopOf } from "./autostop.ts";
 import { type Claim, claim, findClaim, refuseMismatch } from "./claim.ts";
 import { checkFiles, readCargo } from "./files/cargo.ts";
-import { isRefusedContainer } from "./files/contained.ts";
+import { isOfContainer, isRefusal } from "./files/contained.ts";
 import type { Cargo } from "./files/parcels.ts";
 import { headOf } from "./head.ts";
 import { launchNews, planNews } from "./launch-news.ts";
@@ -81,14 +82,27 @@ async function handIn(
     const job = await submitJob(ctx, up, task, given, call);
     return { job_id: job?.id ?? null, handle: toHandle(up) };
   } catch (error) {
-    if (claimed.wish.isNew && isRefusedContainer(error)) await undoUnused(ctx, up, call);
+    if (claimed.wish.isNew && isOfContainer(error)) await leaveOrUndo(ctx, up, error, call);
     if (!isAboutToGo(error)) throw error;
     return untilDecided(ctx, up, error.message, call);
   }
 }
 
-/** Removes a cluster whose container cannot be made, unless it has jobs of others. */
-async function undoUnused(ctx: Context, cluster: Cluster, call: Call): Promise<void> {
+/**
+ * Removes a cluster whose image or options are refused, unless it has jobs of others. Any other trouble of a node or a
+ * registry may pass, and its machines may be hard to get again.
+ */
+async function leaveOrUndo(
+  ctx: Context,
+  cluster: Cluster,
+  error: AppError,
+  call: Call,
+): Promise<void> {
+  const { name } = cluster;
+  if (!isRefusal(error))
+    return call.print(
+      `cluster ${name} stays up without its container; launch again, or take it down: ${product.word} down ${name}\n`,
+    );
   if (await hasJobs(ctx, cluster, call)) return;
   // Hooks would run outside of the container.
   const desire = { because: "its container cannot be made", skipHooks: true };

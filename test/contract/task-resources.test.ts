@@ -215,6 +215,8 @@ test("alternatives beside any_of multiply", () => {
 
 test("images are containers, machine images, or machine images by region", () => {
   assert.deepEqual(first("{image_id: docker:ubuntu}").image, { kind: "container", name: "ubuntu" });
+  for (const wrong of ["'docker:'", "docker:Bad Name", "docker:--privileged"])
+    assert.throws(() => first(`{image_id: ${wrong}}`), /image_id: must be docker:IMAGE/, wrong);
   assert.deepEqual(first("{image_id: ami-1, infra: aws/us-east-1}").image, {
     kind: "machine",
     id: "ami-1",

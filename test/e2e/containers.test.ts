@@ -86,6 +86,10 @@ test("a cluster runs in an image, from its launch to its removal", {
       const away = await launch("away", { resources: { image_id: "docker:127.0.0.1:1/none" } });
       assert.notEqual(away.code, 0);
       assert.match(away.stderr, /image 127\.0\.0\.1:1\/none: docker says: .*connection refused/);
+      assert.match(away.stderr, /cluster away stays up without its container; launch again/);
+      const outside = await control.cli("exec", "away", "echo outside");
+      assert.deepEqual([outside.code === 0, outside.stdout.includes("outside\n")], [false, false]);
+      assert.notEqual((await control.cli("shell", "away", "--", "echo outside")).code, 0);
       await clusterOf(control, "away").down();
 
       const resources = { image_id: "docker:lab/busy:1" };

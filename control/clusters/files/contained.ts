@@ -71,11 +71,12 @@ const refusals: readonly string[] = [
   "ValueError",
 ] satisfies ErrorType[];
 
-/** Whether a node refuses to make its container, however often it is asked. */
-export const isRefusedContainer = (error: unknown): boolean =>
-  error instanceof AppError &&
-  error.details["image"] !== undefined &&
-  refusals.includes(error.type);
+/** Whether a node could not make its container. */
+export const isOfContainer = (error: unknown): error is AppError =>
+  error instanceof AppError && error.details["image"] !== undefined;
+
+/** Whether it refuses to, however often it is asked. */
+export const isRefusal = ({ type }: AppError): boolean => refusals.includes(type);
 
 /** User, password and server of a registry: all are there, or none is. */
 export function loginOf(task: Task): RegistryLogin | null {

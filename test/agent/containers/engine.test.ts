@@ -15,7 +15,7 @@ test("a node stays with the program that has its container, until a launch finds
   install("apptainer");
   assert.equal(engineOf({ config }).name, "apptainer");
   const settings = { clusterId: "c0ffee", image: "lab/busy:1", runOptions: [] };
-  saveSettings({ config }, { ...settings, engine: "apptainer" });
+  saveSettings({ config }, settings, engineOf({ config }));
 
   install("podman");
   assert.equal(engineOf({ config }).name, "apptainer");
