@@ -57,7 +57,9 @@ async function ask(
     const why = limit.aborted
       ? `no answer within ${answerMs / 1_000} s`
       : String((error as Error).message);
-    return { offers: [], silent: [`${provider.name} does not answer: ${why}`] };
+    const isUsable = limit.aborted || (error as AppError).type !== "ConfigError";
+    const is = isUsable ? "does not answer" : "cannot be used";
+    return { offers: [], silent: [`${provider.name} ${is}: ${why}`] };
   } finally {
     limit.removeEventListener("abort", end);
   }

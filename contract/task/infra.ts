@@ -36,7 +36,8 @@ function checked(place: Place, where: Where): Where | undefined {
   return refuse(place, "must begin with the name of a cloud, such as `aws` or `kubernetes`");
 }
 
-function cloudOf(name: string): string {
+/** `kubernetes` for `k8s`; other names in lower case. */
+export function cloudOf(name: string): string {
   const lower = name.trim().toLowerCase();
   return lower === "k8s" ? "kubernetes" : lower;
 }

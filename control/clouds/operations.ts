@@ -4,6 +4,7 @@ import type { InputOf } from "../../common/operation.ts";
 import { cloudOperations as rows } from "../../contract/operations/clouds.ts";
 import { taskOperations } from "../../contract/operations/tasks.ts";
 import { hintOf } from "../../contract/spelling.ts";
+import { cloudOf } from "../../contract/task/infra.ts";
 import { type Bound, bind, type Call } from "../bind.ts";
 import { checkClusterName } from "../clusters/schema.ts";
 import { collectOffers } from "../collect-offers.ts";
@@ -81,7 +82,8 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
       ? Object.keys(await visibleWorkspaces(ctx, call))
       : [await requireWorkspace(ctx, input.workspace, call)];
   const names = ctx.providers.map(({ name }) => name);
-  const unknown = input.clouds?.find((name) => !names.includes(name));
+  const asked = input.clouds?.map(cloudOf);
+  const unknown = asked?.find((name) => !names.includes(name));
   if (unknown !== undefined)
     fail(
       "ValueError",
@@ -89,7 +91,7 @@ async function check(ctx: Context, input: InputOf<typeof rows.check>, call: Call
     );
   const allowed: Record<string, string[]> = {};
   for (const name of workspaces) allowed[name] = await enabledNames(ctx, name);
-  const wanted = input.clouds ?? Object.values(allowed).flat();
+  const wanted = asked ?? Object.values(allowed).flat();
   const chosen = ctx.providers.filter(({ name }) => wanted.includes(name));
   for (const problem of ctx.catalog().problems) call.print(`catalog: ${problem}\n`);
   const enabled: string[] = [];

@@ -1,4 +1,5 @@
 import { stat } from "node:fs/promises";
+import { settingName } from "../../../common/config.ts";
 import { fail } from "../../../common/errors.ts";
 import { ifMissing } from "../../../common/files.ts";
 import { hintOf } from "../../../contract/spelling.ts";
@@ -11,6 +12,8 @@ export interface KubeClusters {
   names(): Promise<string[]>;
   /** The API of a context; of the current one where none is named. Throws `CloudError` for one that may not be used. */
   api(context: string | null): Promise<KubeApi>;
+  /** Why there is none; undefined where there is one, or the kubeconfig cannot be read. */
+  whyNone(): Promise<string | undefined>;
   close(): Promise<void>;
 }
 
@@ -52,9 +55,17 @@ export function openKubeClusters(file: string, allowed: readonly string[]): Kube
       apis.set(name, api);
       return api;
     },
+    async whyNone() {
+      const there = await names().catch(() => undefined);
+      if (there === undefined || there.length > 0) return undefined;
+      const isThere = await stat(file).catch(ifMissing(undefined));
+      return isThere
+        ? noneHere(file)
+        : `there is no kubeconfig at ${file}; set KUBECONFIG or ${settingName("kubeconfig")} before control starts`;
+    },
     close: async () => void (await Promise.all([...apis.values()].map((api) => api.close()))),
   };
 }
 
 const noneHere = (file: string): string =>
-  `no context of ${file} may be used; see OUTRIGGER_KUBERNETES_CONTEXTS`;
+  `no context of ${file} may be used; see ${settingName("kubernetesContexts")}`;

@@ -128,7 +128,9 @@ function parseYaml(text: string, file: string): unknown {
   try {
     return parse(text);
   } catch (error) {
-    throw new AppError("ConfigError", `${file} is not YAML: ${messageOf(error)}`);
+    // The lines below show the text.
+    const [why = ""] = messageOf(error).split(/:?\n/);
+    throw new AppError("ConfigError", `${file} is not YAML: ${why}`);
   }
 }
 

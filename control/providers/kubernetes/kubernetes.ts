@@ -276,8 +276,14 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
     hasSpot: openSpots(apisOf),
     async places() {
       // A kubeconfig that cannot be read is told by `offers`; here it would hide the places of others.
-      const names = await clusters.names().catch(() => []);
-      return names.length === 0 ? [] : ["kubernetes", ...names.map((name) => `kubernetes/${name}`)];
+      const names = await clusters.names().catch(() => undefined);
+      return names?.length === 0
+        ? []
+        : ["kubernetes", ...(names ?? []).map((name) => `kubernetes/${name}`)];
+    },
+    async shortages({ infra = "kubernetes" } = {}) {
+      const why = isWithin(infra, "kubernetes") ? await clusters.whyNone() : undefined;
+      return why === undefined ? [] : [`kubernetes: ${why}`];
     },
     ...wrapErrors("Kubernetes", {
       ...{ offers, inspect, create, list, find, endAgent },

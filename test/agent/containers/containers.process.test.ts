@@ -238,15 +238,6 @@ function inContainersOf({ name, engine, agent }: Awaited<ReturnType<typeof start
     assert.match(JSON.stringify(refused), /NotSupportedError.*install crun/);
   });
 
-  test("nothing runs on a node that could not get its image", async (t) => {
-    const bare = await startAgent(t, { env: engine.env });
-    assert.match(JSON.stringify(await put(bare, "localhost:9/no/such:1")), /"problem"/);
-
-    const { id } = await bare.submit("touch ~/ran");
-    assert.equal((await bare.untilJob(id)).status, "FAILED_DRIVER");
-    assert.equal(existsSync(join(bare.home, "ran")), false);
-  });
-
   test("an image without glibc and bash runs jobs in its sh", async (t) => {
     const folder = mkdtempSync(join(tmpdir(), "static-"));
     t.after(() => rmSync(folder, { recursive: true }));

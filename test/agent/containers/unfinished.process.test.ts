@@ -53,3 +53,23 @@ for (const name of ["docker", "podman"] as const)
     assert.equal(await outputOf('echo "$WHICH"'), "second\n");
     assert.equal((await engine.run("ps", "-aq")).split("\n").length, 1);
   });
+
+test("nothing runs on a node that could not get its image", {
+  skip: whyNoEngine("podman"),
+  timeout: 60_000,
+}, async (t) => {
+  const ends: (() => Promise<void>)[] = [];
+  t.after(async () => {
+    for (const end of ends) await end();
+  });
+  const started = { after: (end: () => Promise<void>) => void ends.unshift(end) };
+  const { env } = await startEngine(started, "podman");
+  const agent = await startAgent(started, { env });
+  const order = { clusterId: "c0ffee", image: "localhost:9/no/such:1", login: null };
+  assert.match(await text((await agent.open("putContainer", order)).body), /"problem"/);
+
+  const { id } = await agent.submit("touch ~/ran");
+
+  assert.equal((await agent.untilJob(id)).status, "FAILED_DRIVER");
+  assert.equal(existsSync(join(agent.home, "ran")), false);
+});

@@ -62,9 +62,13 @@ test("a kubeconfig that has changed is read again", async (t) => {
   const { file, write } = aConfig(t);
   const clusters = openKubeClusters(file, ["all"]);
   assert.deepEqual(await clusters.names(), []);
+  assert.match((await clusters.whyNone()) ?? "", /^there is no kubeconfig at .*; set KUBECONFIG/);
   await assert.rejects(clusters.api(null), { message: /no context of .* may be used/ });
 
+  write("a", []);
+  assert.match((await clusters.whyNone()) ?? "", /^no context of .* may be used/);
   write("a", ["a"]);
+  assert.equal(await clusters.whyNone(), undefined);
   assert.deepEqual(await clusters.names(), ["a"]);
   const before = await clusters.api("a");
   assert.equal(await clusters.api("a"), before);
