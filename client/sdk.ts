@@ -186,10 +186,12 @@ function ask<Op extends Operation>(
 ): Promise<OutputOf<Op>> {
   let id: RequestId<OutputOf<Op>> = "";
   const run = async () => {
+    id = "";
     id = await call(link, row, input);
     return resultOf(id);
   };
-  return patiently(run, link.following, (error) => isRead(row) && isForgotten(error, id));
+  const isLost = (error: unknown) => id !== "" && isForgotten(error, id);
+  return patiently(run, link.following, (error) => isRead(row) && isLost(error));
 }
 
 /** Whether there is no such request: such an error names the call, while that of a request names the request. */

@@ -71,8 +71,11 @@ export class Entrance {
   }
 
   async #begin(tls: Tls): Promise<Serving> {
-    const serving = await serve(this.#parts, this.#place, tls ?? undefined);
-    this.#place = { ...this.#place, port: serving.address.port, inherited: 0 };
+    const place = this.#place;
+    // What was inherited can be taken once.
+    this.#place = { ...place, inherited: 0 };
+    const serving = await serve(this.#parts, place, tls ?? undefined);
+    this.#place = { ...this.#place, port: serving.address.port };
     this.#servings.add(serving);
     return serving;
   }

@@ -51,6 +51,7 @@ export async function listenTogether(
     for (let nth = servers.length; nth < inherited; nth += 1) closeSync(firstInherited + nth);
     return { address, listening: servers };
   } catch (error) {
+    for (const server of servers) server.close();
     if (errorCodeOf(error) === "ENOTSUP")
       return { address: await listenOn(servers[0], { host, port }), listening: [servers[0]] };
     fail("ConfigError", `cannot listen on ${host}:${port}: ${errorCodeOf(error) ?? error}`);

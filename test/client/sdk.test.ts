@@ -167,6 +167,15 @@ test("what only reads is sent again where it was forgotten; nothing else is", as
   assert.equal(control.to("POST /down").length, 1);
 });
 
+test("what control does not know at all is said at once", async (t) => {
+  const { client, control } = await clientOf(t, { "POST /queue": forgotten });
+
+  const asked = client.callAndGet(clusterOperations.queue, { cluster_name: "dev" });
+
+  await assert.rejects(asked, { name: "NotFoundError" });
+  assert.equal(control.to("POST /queue").length, 1);
+});
+
 test("what a request itself did not find is not asked for again", async (t) => {
   const error = { type: "NotFoundError", message: "no such port" };
   const { client, control } = await clientOf(t, { "POST /endpoints": { error } });

@@ -12,7 +12,8 @@ import {
   type Seen,
 } from "../../control/balancer/readiness.ts";
 import { agentBehind } from "../../control/doors/agent.ts";
-import { healthOf, type Processes } from "../../control/services/balancing/process.ts";
+import type { Processes } from "../../control/services/balancing/process.ts";
+import { healthOf } from "../../control/services/balancing/reach.ts";
 import { type Behind, openDoor, routesOf } from "./door.ts";
 import type { Network } from "./network.ts";
 

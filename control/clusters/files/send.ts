@@ -105,6 +105,7 @@ async function untilFetched(
     signal.throwIfAborted();
     throw new AppError("UnreachableError", away, {}, error);
   });
+  signal.throwIfAborted();
   if (problem === undefined) fail("UnreachableError", away);
   if (problem === null) return;
   const { type, message } = problem;

@@ -11,7 +11,8 @@ import { linesOf } from "../../doors/lines.ts";
 import { openSilence } from "../../doors/silence.ts";
 import { nudge } from "../../reconciler.ts";
 import { type Plan, type Service, serviceKey } from "../schema.ts";
-import type { Leaving, Processes, Reached } from "./process.ts";
+import type { Leaving, Processes } from "./process.ts";
+import type { Reached } from "./reach.ts";
 
 /** Every five seconds there is a report at least. */
 const silenceMs = 15_000;

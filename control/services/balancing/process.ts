@@ -5,28 +5,18 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { settingName } from "../../../common/config.ts";
 import { endFoundBy } from "../../../common/end-processes.ts";
-import { AppError, errorCodeOf, messageOf } from "../../../common/errors.ts";
+import { AppError, ifPossible, messageOf } from "../../../common/errors.ts";
+import { limited } from "../../../common/limited.ts";
 import { findBearers, findProcess, isAlive, type ProcessId } from "../../../common/process-tree.ts";
 import { buildOf, programArgs } from "../../../common/programs.ts";
 import { type Detached, startDetached } from "../../../common/start-detached.ts";
-import {
-  balancerOperations as api,
-  type BalancerHealth,
-  leftSocketOf,
-} from "../../../contract/balancer-api.ts";
-import { type Agent, agentBehind } from "../../doors/agent.ts";
+import { balancerOperations as api, leftSocketOf } from "../../../contract/balancer-api.ts";
+import { agentBehind } from "../../doors/agent.ts";
 import { openUnixDoor } from "../../doors/unix.ts";
 import type { Ground } from "../../ground.ts";
 import { balancerLogOf, serviceFolder } from "../folders.ts";
 import { placeOf, type Service } from "../schema.ts";
-
-/** A balancer that answers, and the way to it. */
-export interface Reached {
-  readonly api: Agent;
-  readonly socket: string;
-  readonly health: BalancerHealth;
-  close(): Promise<void>;
-}
+import { type Reached, reach } from "./reach.ts";
 
 /** A balancer that was told to end. */
 export interface Leaving {
@@ -47,12 +37,10 @@ export interface Processes {
   readonly killSilent: typeof killSilent;
 }
 
-const healthTimeoutMs = 10_000;
+/** How long the balancer before is waited for; one that hangs passes no sockets on. */
+const replaceMs = 3_000;
 const startTimeoutMs = 20_000;
 const lookEveryMs = 20;
-/** How connecting fails where nobody listens; the last of them where nobody can, as the path is too long. */
-const nobody = ["ENOENT", "ECONNREFUSED", "EINVAL"];
-
 /** Reaches the balancer of a service where one of our build runs; starts none. */
 async function findOurs(
   ctx: Ground,
@@ -171,42 +159,6 @@ async function socketsIn(folder: string): Promise<string[]> {
 
 const namesIn = (folder: string): Promise<string[]> => readdir(folder).catch(() => []);
 
-/** Over a connection of its own: undefined where nobody listens any more. */
-async function reach(
-  { name }: Service,
-  socket: string,
-  signal: AbortSignal,
-): Promise<Reached | undefined> {
-  const door = openUnixDoor(socket);
-  const behind = agentBehind(door, `the balancer of ${name}`);
-  try {
-    const health = await healthOf(behind, signal);
-    if (health !== undefined) return { api: behind, socket, health, close: () => door.destroy() };
-  } catch (error) {
-    await door.destroy();
-    throw error;
-  }
-  await door.destroy();
-}
-
-/**
- * How a balancer is; undefined when it is gone. One that does not answer may be busy: that throws
- * `UnreachableError`, as another in its place would take its socket from it.
- */
-export async function healthOf(
-  behind: Agent,
-  signal: AbortSignal,
-): Promise<BalancerHealth | undefined> {
-  try {
-    return await behind.call(api.health, {}, { signal, timeoutMs: healthTimeoutMs });
-  } catch (error) {
-    signal.throwIfAborted();
-    const code = error instanceof AppError ? errorCodeOf(error.cause) : undefined;
-    if (nobody.includes(code ?? "")) return undefined;
-    throw error;
-  }
-}
-
 /**
  * Starts a balancer of our build where none runs; one of another build has it inherit its sockets. Throws
  * `RuntimeError` when it does not start, `UnreachableError` when it is too busy to answer.
@@ -225,12 +177,13 @@ async function start(ctx: Ground, service: Service, signal: AbortSignal): Promis
     [settingName("logFile")]: log,
   };
   const command = [process.execPath, ...programArgs("balancer")];
-  const found = await begin(ctx, service, { command, cwd: folder, env, log }, signal);
+  const begun = await begin(ctx, service, { command, cwd: folder, env, log }, signal);
   try {
-    return await untilReached(service, socket, found, signal);
+    return await untilReached(service, socket, begun, signal);
   } catch (error) {
+    const { found } = begun;
     // Unfinished, it would be found by nobody.
-    if (found !== undefined && isAlive(found)) process.kill(found.pid, "SIGKILL");
+    if (found !== undefined && isAlive(found)) ifPossible(() => process.kill(found.pid, "SIGKILL"));
     if (signal.aborted) throw error;
     const why = messageOf(error);
     const message = `the balancer of ${service.name} does not start: ${why}; its log: ${log}`;
@@ -238,39 +191,59 @@ async function start(ctx: Ground, service: Service, signal: AbortSignal): Promis
   }
 }
 
-/** Starts the process, through the balancer that it replaces where there is one; undefined if it has ended already. */
+/** A process that was started, undefined if it has ended already, and how it ends, as far as that is seen. */
+interface Begun {
+  readonly found: ProcessId | undefined;
+  readonly ended: Promise<string>;
+}
+
+/** Starts the process, through the balancer that it replaces where there is one that answers. */
 async function begin(
   ctx: Ground,
   service: Service,
   program: Detached,
   signal: AbortSignal,
-): Promise<ProcessId | undefined> {
+): Promise<Begun> {
+  const pid = await limited(replaceMs, signal, (limit) =>
+    startByOther(ctx, service, program, limit),
+  ).catch((error: unknown) => {
+    signal.throwIfAborted();
+    // It may hang, or be a build without this operation: then a connection can be lost when it ends.
+    ctx.log.warn({ err: error, service: service.name }, "balancer passes no sockets on");
+    return undefined;
+  });
+  if (pid !== undefined) return { found: findProcess(pid), ended: Promise.resolve("it ended") };
+  const child = startDetached(program);
+  const { promise: ended, resolve } = Promise.withResolvers<string>();
+  child.on("error", ({ message }) => resolve(message));
+  child.on("exit", (code, name) => resolve(`it ended with ${code ?? name}`));
+  return { found: child.pid === undefined ? undefined : findProcess(child.pid), ended };
+}
+
+/** Has the balancer that is there start the next one, which inherits its sockets; the pid of that. */
+async function startByOther(
+  ctx: Ground,
+  service: Service,
+  program: Detached,
+  signal: AbortSignal,
+): Promise<number | undefined> {
   const before = await findBalancer(ctx, service, signal);
   try {
-    const started = await before?.api.call(api.replace, program, { signal });
-    if (started !== undefined) return findProcess(started.pid);
-  } catch (error) {
-    signal.throwIfAborted();
-    // It may be a build without this operation: then a connection can be lost when it ends.
-    ctx.log.warn({ err: error, service: service.name }, "balancer passes no sockets on");
+    return (await before?.api.call(api.replace, program, { signal }))?.pid;
   } finally {
     await before?.close();
   }
-  const child = startDetached(program);
-  // It is seen not to run.
-  child.on("error", () => {});
-  return child.pid === undefined ? undefined : findProcess(child.pid);
 }
 
 async function untilReached(
   service: Service,
   socket: string,
-  found: ProcessId | undefined,
+  { found, ended }: Begun,
   signal: AbortSignal,
 ): Promise<Reached> {
   const until = performance.now() + startTimeoutMs;
   while (performance.now() < until) {
-    if (found === undefined || !isAlive(found)) throw new Error("it ended");
+    if (found === undefined || !isAlive(found)) throw new Error(await ended);
     const reached = await reach(service, socket, signal);
     if (reached !== undefined) return reached;
     await sleep(lookEveryMs, undefined, { signal });

@@ -101,9 +101,9 @@ function giveUpOf(view: ServiceView, live: readonly Replica[], goal: Version): D
   return { version: goal.version, because };
 }
 
-/** The replica that serves alone although its machine is being taken away, while it answers. */
+/** Replicas that still serve, as none is ready, although their machines are being taken away, while they answer. */
 const lastAnswering = ({ replicas, answering }: ServiceView, roles: Decision["roles"]) =>
-  replicas.find(
+  replicas.filter(
     ({ status, number, readyAt }) =>
       status === "PREEMPTED" &&
       roles.get(number) === "serving" &&
@@ -114,12 +114,15 @@ function statusOf(
   { service: { scaling }, spec: { policy } }: ServiceView,
   live: readonly Replica[],
   failed: readonly Replica[],
-  last: Replica | undefined,
+  [last, ...others]: readonly Replica[],
 ): Pick<Decision, "status" | "reason"> {
   const ready = live.filter(({ status }) => status === "READY").length;
   if (ready > 0) return { status: "READY", reason: `${ready} of ${scaling.target} are ready` };
-  if (last)
-    return { status: "READY", reason: `only replica ${last.number} serves; ${last.reason}` };
+  if (last) {
+    const numbers = [last, ...others].map(({ number }) => number).join(", ");
+    const only = others.length === 0 ? `replica ${numbers} serves` : `replicas ${numbers} serve`;
+    return { status: "READY", reason: `only ${only}; ${last.reason}` };
+  }
   if (scaling.target === 0 && live.length === 0)
     return { status: "NO_REPLICA", reason: scaling.reason };
   const [latest] = failed;

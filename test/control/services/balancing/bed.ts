@@ -11,7 +11,7 @@ import type { Context } from "../../../../control/context.ts";
 import { agentBehind } from "../../../../control/doors/agent.ts";
 import { openUnixDoor } from "../../../../control/doors/unix.ts";
 import { openBalancers } from "../../../../control/services/balancing/balancers.ts";
-import { healthOf } from "../../../../control/services/balancing/process.ts";
+import { healthOf } from "../../../../control/services/balancing/reach.ts";
 import { serviceFolder } from "../../../../control/services/folders.ts";
 import type { Balancers, Plan } from "../../../../control/services/schema.ts";
 import { until } from "../../../helpers/agent.ts";

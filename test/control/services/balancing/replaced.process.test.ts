@@ -47,6 +47,21 @@ test("one of another build goes on until its successor listens, and then ends", 
   await next.end(service, 0, signal);
 });
 
+test("one of another build that hangs keeps no successor from starting", async (t) => {
+  const ctx = await withBalancers(t);
+  const old = await keepOlder(t, ctx);
+  await ctx.balancers.stop();
+  process.kill(old, "SIGSTOP");
+  t.after(() => isAlive(old) && process.kill(old, "SIGKILL"));
+
+  const next = anew(t, ctx);
+  await next.keep(service, signal);
+
+  assert.notEqual(await pidOf(ctx), old);
+  process.kill(old, "SIGKILL");
+  await next.end(service, 0, signal);
+});
+
 test("no plan is told for all while one of another build finishes what it has", async (t) => {
   const ctx = await withBalancers(t);
   await keepOlder(t, ctx);

@@ -95,6 +95,8 @@ test("a service is READY while one answers whose machine is being taken away", (
   // A silent balancer says nothing of it.
   assert.deepEqual(told(), ["READY", serves]);
   assert.equal(plan(1, [noticed, ready(2)]).reason, "1 of 1 are ready");
+  const both = plan(2, [noticed, { ...noticed, number: 2 }], { answering: new Set([1, 2]) });
+  assert.equal(both.reason, serves.replace("replica 1 serves", "replicas 1, 2 serve"));
   const lost = { ...noticed, drainUntil: null };
   assert.equal(plan(1, [lost, starting], { answering: new Set([1]) }).status, "REPLICA_INIT");
 });
