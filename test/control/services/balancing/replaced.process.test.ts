@@ -57,8 +57,9 @@ test("one of another build that hangs keeps no successor from starting", async (
   const next = anew(t, ctx);
   await next.keep(service, signal);
 
-  assert.notEqual(await pidOf(ctx), old);
   process.kill(old, "SIGKILL");
+  await until(() => !isAlive(old) || undefined);
+  assert.notEqual(await pidOf(ctx), old);
   await next.end(service, 0, signal);
 });
 
