@@ -1,4 +1,5 @@
 import { constants, fstatSync, openSync, write, writeSync } from "node:fs";
+import { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import { isatty } from "node:tty";
 import { promisify } from "node:util";
@@ -27,8 +28,24 @@ const { O_APPEND, O_CREAT, O_NOCTTY, O_NONBLOCK, O_WRONLY } = constants;
  */
 export function stderr(): Place {
   const isFile = fstatSync(2).isFile();
-  const fd = isFile ? 2 : (reopenStderr() ?? process.stderr.fd);
-  return { next: () => fd, isFile, isTerminal: isatty(2) };
+  const own = isFile ? undefined : reopenStderr();
+  const isTerminal = isatty(2);
+  if (own !== undefined && !isTerminal) replaceStderr(own);
+  const fd = own ?? (isFile ? 2 : process.stderr.fd);
+  return { next: () => fd, isFile, isTerminal };
+}
+
+/**
+ * Node.js looks at `process.stderr`, and so makes the pipe non-blocking, whenever it destroys a socket. One that writes
+ * to a description of our own, as much as fits, leaves it alone.
+ */
+function replaceStderr(fd: number): void {
+  const write = (chunk: Buffer, _encoding: string, done: () => void) => {
+    ifPossible(() => writeSync(fd, chunk));
+    done();
+  };
+  const value = new Writable({ write });
+  Object.defineProperty(process, "stderr", { configurable: true, enumerable: true, value });
 }
 
 const reopenStderr = (): number | undefined =>

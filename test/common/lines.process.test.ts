@@ -123,6 +123,13 @@ const isListening = async (to: NetConnectOpts): Promise<true | undefined> => {
   }
 };
 
+/** Makes a call, and waits until the program closes the connection. */
+async function answerOf(to: NetConnectOpts): Promise<void> {
+  const socket = connect(to).resume();
+  socket.end("GET / HTTP/1.0\r\n\r\n");
+  await once(socket, "close");
+}
+
 const unwritable = {
   "a pipe that nobody reads and is full": (t: TestContext) => {
     const pipe = unreadPipe(t);
@@ -142,7 +149,7 @@ async function startOn(t: TestContext, program: Program, fd: number) {
   t.after(() => child.kill("SIGKILL"));
   const exited = once(child, "exit");
   await until(() => isListening(to));
-  return { child, exited };
+  return { child, exited, to };
 }
 
 for (const program of Object.keys(programs) as Program[])
@@ -158,7 +165,9 @@ for (const program of Object.keys(programs) as Program[])
 for (const program of ["agent", "sidecar", "balancer"] as const)
   test(`${program} leaves a pipe that it shares as it is`, async (t) => {
     const pipe = unreadPipe(t);
-    await startOn(t, program, pipe.fd);
+    const { to } = await startOn(t, program, pipe.fd);
+    // Node.js may do more as it destroys a connection, which it has done with the first before it answers the second.
+    for (let count = 0; count < 2; count += 1) await answerOf(to);
 
     const said = await until(() => pipe.read() || undefined);
 
