@@ -75,13 +75,20 @@ export const plans: Record<Wanted, Plan> = {
   },
 };
 
+const reasonsTold = 3;
+
 const destructionOf = (nodes: readonly Observed[]): Step[] =>
   nodes.length > 0 ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))] : [];
 
+/** What the nodes wait for: those that wait for the same are counted together. */
 function awaitMachines(pending: Observed[]): Step {
-  const [{ rank, reason } = { rank: 0, reason: undefined }] = pending;
-  const others = pending.length > 1 ? ` and ${pending.length - 1} more` : "";
-  return [{ do: "await", why: whyPending(`${rank}${others}`, reason) }];
+  const groups = [...Map.groupBy(pending, ({ reason }) => reason)];
+  const told = groups.slice(0, reasonsTold).map(([reason, [first, ...others]]) => {
+    const more = others.length > 0 ? ` and ${others.length} more` : "";
+    return whyPending(`${first?.rank}${more}`, reason);
+  });
+  const left = groups.slice(reasonsTold).flatMap(([, nodes]) => nodes).length;
+  return [{ do: "await", why: [...told, ...(left > 0 ? [`and ${left} more`] : [])].join("; ") }];
 }
 
 /** Nothing stays at an offer that was refused. */

@@ -82,7 +82,7 @@ test("100 nodes are told quickly, and what pods take of three kinds of accelerat
       const of = { cluster_names: ["too-many"] };
       const [record] = await control.client.callAndGet(clusters.status, of);
       return (
-        /pending: .*Insufficient google.com\/tpu.* (Nodes that .*)/.exec(
+        /pending: .*Insufficient google.com\/tpu.* (Nodes that .*? more\.)/.exec(
           record?.init_status_reason ?? "",
         ) ?? undefined
       );

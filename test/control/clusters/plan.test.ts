@@ -54,6 +54,22 @@ const cases: Case[] = [
     [init("it waits for a machine"), [{ do: "await", why: "node 0 pending: BeginTime" }]],
   ],
   [
+    "up, nodes wait for various things: those that wait for the same are counted together",
+    { nodes: 7 },
+    ["a", "b", "a", "a", "b", "c", "d"].map((reason, rank) =>
+      aNode(rank, { ...off, state: "pending", reason }),
+    ),
+    [
+      init("it waits for a machine"),
+      [
+        {
+          do: "await",
+          why: "node 0 and 2 more pending: a; node 1 and 1 more pending: b; node 5 pending: c; and 1 more",
+        },
+      ],
+    ],
+  ],
+  [
     "up, a node comes back by itself of what is replaced as a whole: it is not waited for",
     {
       madeFor: { what: "managed job 1", noun: "managed_job", id: "t", isReplacedWhole: true },
