@@ -59,6 +59,9 @@ const rows: Readonly<Record<string, Row>> = {
     script: ["kubernetes/run", "test/kubernetes/{faults,hooks}.ts"],
   },
   "launches and jobs on pods": { script: ["kubernetes/run", "bench", "pods"] },
+  "launches in containers, and 200 pods": {
+    program: ["bench/run.ts", "containers", "kubernetes-pods"],
+  },
   "20,000 seeds of the simulation": { program: ["sim/main.ts", "--seeds", "20000", "--jobs", "2"] },
 };
 
