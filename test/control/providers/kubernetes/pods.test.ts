@@ -278,7 +278,8 @@ test("a pod that waits says for what", () => {
   const unpulled = aPod({ ...scheduled, containerStatuses });
   assert.deepEqual(pendingOf(unpulled), { why: "ErrImagePull: not found", lacks: "pod" });
   const warning = { type: "Warning", reason: "FailedMount", message: "no disk" };
-  const warned = pendingOf(aPod(scheduled), [warning]);
+  const past = { type: "Warning", reason: "FailedScheduling", message };
+  const warned = pendingOf(aPod(scheduled), [warning, past]);
   assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time", isWarned: true });
 });
 
