@@ -107,12 +107,12 @@ function newsOf(
   reasonLines: ReturnType<typeof openReasons>,
 ): string[] {
   const { replica_id: id, status, status_reason: reason = "" } = replica;
-  const isPending = status === "PENDING";
+  const isWaiting = status === "PENDING" || status === "PROVISIONING";
   const tell = () =>
-    reasonLines(`  replica ${id} ${status}`, isAmiss(replica) || isPending ? replica : {});
+    reasonLines(`  replica ${id} ${status}`, isAmiss(replica) || isWaiting ? replica : {});
   if (status !== before?.status) return tell();
   // It may wait for a machine for long.
-  if (isPending) return reason === before.status_reason ? [] : tell();
+  if (isWaiting) return reason === before.status_reason ? [] : tell();
   const { hint } = replica;
   if (hint !== undefined && hint !== before.hint) return [`  replica ${id} ${status}: ${hint}`];
   const isMore = isAmiss(replica) && reason.startsWith(`${before.status_reason};`);

@@ -8,9 +8,10 @@ import { sendJson } from "./fake-control.ts";
 import { aReplica, aService, crash } from "./services.ts";
 import { endpoint, key, serving, up } from "./serving.ts";
 
+const made = { status: "PROVISIONING", status_reason: "cluster chat-2 is being created" } as const;
 const begins = aService({
   status: "REPLICA_INIT",
-  replica_info: [aReplica(1, { status: "STARTING" }), aReplica(2, { status: "PROVISIONING" })],
+  replica_info: [aReplica(1, { status: "STARTING" }), aReplica(2, made)],
 });
 
 test("serve up of a task that is no service is refused before anything is asked", async (t) => {
@@ -36,7 +37,7 @@ test("serve up follows until the service is ready, and says how to ask it withou
     `Bringing chat up
 Waiting for chat
   replica 1 STARTING
-  replica 2 PROVISIONING
+  replica 2 PROVISIONING: cluster chat-2 is being created
   replica 1 READY
   replica 2 STARTING
 Service chat READY: 1 of 2 replicas ready; the others are starting
@@ -49,6 +50,22 @@ Service chat READY: 1 of 2 replicas ready; the others are starting
   assert.equal(sent?.body["service_name"], "chat");
   assert.equal(parse(String(sent?.body["task"])).secrets.API_KEY, key);
   assert.doesNotMatch(String(sent?.body["entrypoint_command"]), /very-secret/);
+});
+
+test("serve up says what a replica waits for while its cluster is made", async (t) => {
+  const status_reason = "waits for its cluster: node 0 pending: no GPU is free";
+  const services = [made, made, { ...made, status_reason }].map((of) =>
+    aService({ status: "REPLICA_INIT", replica_info: [aReplica(2, of)] }),
+  );
+  const { outrigger } = await serving(t, [...services, aService()]);
+
+  const { code, stderr } = await outrigger(up);
+
+  assert.equal(code, 0);
+  assert.match(
+    stderr,
+    /replica 2 PROVISIONING: cluster chat-2 is being created\n +replica 2 PROVISIONING: waits for its cluster: node 0 pending: no GPU is free\n/,
+  );
 });
 
 test("serve up looks when an event of the service comes, and hangs up once it is done", async (t) => {

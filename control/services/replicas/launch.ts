@@ -4,6 +4,7 @@ import type { JobSidecar } from "../../../contract/agent-shapes.ts";
 import { fillTemplate } from "../../../contract/task/substitution.ts";
 import {
   addManaged,
+  delayOf,
   lossOf,
   passing,
   policyRefusal,
@@ -112,10 +113,10 @@ export async function handIn(
   const loss = isReplaced ? await lossOf(ctx, cluster, signal) : undefined;
   if (loss !== undefined) return { to: "PREEMPTED", reason: loss };
   const { problem } = cluster;
-  if (problem === null) return undefined;
-  if (passing.includes(problem.type))
-    return wait(ctx, replica, `waits for its cluster: ${problem.message}`);
-  return { to: "FAILED_PROVISION", reason: problem.message };
+  if (problem !== null && !passing.includes(problem.type))
+    return { to: "FAILED_PROVISION", reason: problem.message };
+  const delay = await delayOf(ctx, cluster);
+  return delay === undefined ? undefined : wait(ctx, replica, `waits for its cluster: ${delay}`);
 }
 
 async function submit(

@@ -43,6 +43,19 @@ for (const type of ["TimeoutError", "DiskFullError"] as const)
     await bed.untilReady(1);
   });
 
+test("a replica whose machine is pending says what it waits for", async (t) => {
+  const bed = await serviceBed(t);
+  const { provider } = bed.world;
+  Object.assign(provider, { queues: true, waitsFor: "12 jobs are before it" });
+  await bed.world.run(rows.up, { task: aTask(), service_name: "chat" });
+
+  const says = "waits for its cluster: node 0 pending: 12 jobs are before it";
+  await until(async () => (await bed.replica(1)).reason === says || undefined);
+  provider.waitsFor = undefined;
+
+  await bed.untilReady(1);
+});
+
 test("a replica whose cluster cannot be written to a full disk is tried again", async (t) => {
   const bed = await serviceBed(t);
   const { provider, ctx } = bed.world;
