@@ -36,15 +36,17 @@ export function stderr(): Place {
 }
 
 /**
- * Node.js looks at `process.stderr`, and so makes the pipe non-blocking, whenever it destroys a socket. One that writes
- * to a description of our own, as much as fits, leaves it alone.
+ * Node.js opens `process.stderr`, and so makes the pipe non-blocking, whenever it destroys a socket. This one writes to a
+ * description of our own, and drops what does not fit. A terminal needs none, as Node.js opens that once more by itself.
  */
 function replaceStderr(fd: number): void {
-  const write = (chunk: Buffer, _encoding: string, done: () => void) => {
-    ifPossible(() => writeSync(fd, chunk));
-    done();
-  };
-  const value = new Writable({ write });
+  const stream = new Writable({
+    write(chunk, _encoding, done) {
+      ifPossible(() => writeSync(fd, chunk));
+      done();
+    },
+  });
+  const value = Object.assign(stream, { fd });
   Object.defineProperty(process, "stderr", { configurable: true, enumerable: true, value });
 }
 

@@ -88,7 +88,9 @@ function awaitMachines(pending: Observed[]): Step {
     return whyPending(`${first?.rank}${more}`, reason);
   });
   const left = groups.slice(reasonsTold).flatMap(([, nodes]) => nodes).length;
-  return [{ do: "await", why: [...told, ...(left > 0 ? [`and ${left} more`] : [])].join("; ") }];
+  if (left > 0) told.push(`${left} more pending`);
+  // Some reasons are whole sentences.
+  return [{ do: "await", why: told.join("; ").replaceAll(".; ", "; ") }];
 }
 
 /** Nothing stays at an offer that was refused. */

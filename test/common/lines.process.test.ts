@@ -163,10 +163,10 @@ for (const program of Object.keys(programs) as Program[])
     });
 
 for (const program of ["agent", "sidecar", "balancer"] as const)
-  test(`${program} leaves a pipe that it shares as it is`, async (t) => {
+  test(`${program} leaves a pipe that it shares as it is`, { timeout: 60_000 }, async (t) => {
     const pipe = unreadPipe(t);
     const { to } = await startOn(t, program, pipe.fd);
-    // Node.js may do more as it destroys a connection, which it has done with the first before it answers the second.
+    // Node.js does more when it destroys a connection. Once the second call is answered, the first has been destroyed.
     for (let count = 0; count < 2; count += 1) await answerOf(to);
 
     const said = await until(() => pipe.read() || undefined);

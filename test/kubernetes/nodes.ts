@@ -80,7 +80,7 @@ test("100 nodes are told quickly, and what pods take of three kinds of accelerat
     await control.client.call(clusters.launch, { cluster_name: "too-many", task: tooMany });
     // The nodes are read once a minute, and had taints at first.
     const told =
-      /pending: [^;]*Insufficient google.com\/tpu[^;]* Nodes that have google.com\/tpu: (fake-tpuv4-\d \(4\), ){5}and 5 more\./;
+      /pending: [^;]*Insufficient google.com\/tpu[^;]* Nodes that have google.com\/tpu: (fake-tpuv4-\d \(4\), ){5}and 5 more\b/;
     await until(async () => {
       const of = { cluster_names: ["too-many"] };
       const [record] = await control.client.callAndGet(clusters.status, of);

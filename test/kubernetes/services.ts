@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { aService, clientOf, serviceOf, unharmed } from "../e2e/service.ts";
 import { until } from "../helpers/agent.ts";
 import { whyNoLab } from "../helpers/kubernetes.ts";
-import { evict, outFolder, startKubeControl } from "./lab.ts";
+import { addGpus, evict, gpuResources, outFolder, startKubeControl } from "./lab.ts";
 
 const fixtures = join(import.meta.dirname, "../fixtures");
 
@@ -67,6 +67,35 @@ test("replicas in pods are updated, and replaced when evicted, without a lost re
     const left = "--selector=outrigger/control";
     return (await kubectl("get", "pods,services", left, "--output=name")) === "" || undefined;
   });
+});
+
+test("a replica that waits for a free GPU says so", {
+  skip: whyNoLab(),
+  timeout: 120_000,
+}, async (t) => {
+  const lab = await startKubeControl(t);
+  await addGpus(t, lab);
+  const { kubernetes } = outFolder(t, { "/fixtures": fixtures });
+  const service = serviceOf(lab.control, "chat");
+  const why =
+    /^waits for its cluster: node 0 pending: .*Insufficient nvidia.com\/gpu.* lab1 \(8\)\.$/;
+
+  // Each of the two takes all of them.
+  await service.up(
+    aService(lab.control, {
+      model: "v1",
+      run: "exec node /fixtures/model-server.mjs",
+      more: {
+        resources: { ...gpuResources, ports: 8_080 },
+        config: { kubernetes: { ...kubernetes, provision_timeout: -1 } },
+      },
+    }),
+  );
+
+  await service.until(({ replica_info: all }) =>
+    all.some(({ status_reason: reason }) => why.test(reason ?? "")),
+  );
+  await service.down();
 });
 
 /** Lets control reach pods at their own addresses, as it does where it runs beside them. */

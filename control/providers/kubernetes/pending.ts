@@ -23,7 +23,7 @@ const unknownDisk = "bound to non-existent pv";
 /** A queue such as that of Kueue holds the pod back, which may take days. */
 const queued = "SchedulingGated";
 
-/** What the scheduler warned of is over once it has a place; until then, the condition says it. */
+/** What the scheduler warned of is over once the pod has a place. */
 const failedScheduling = "FailedScheduling";
 
 export interface Pending {
@@ -54,9 +54,8 @@ export function pendingOf({ status }: Pod, events: readonly KubeEvent[] = []): P
     .find((one) => lastingReasons.includes(one?.reason ?? ""));
   if (waiting !== undefined)
     return { why: `${waiting.reason}: ${waiting.message ?? "no details"}`, lacks: "pod" };
-  const warning = events
-    .filter(({ type, reason }) => type === "Warning" && reason !== failedScheduling)
-    .at(-1);
+  const isOver = (reason?: string) => scheduled !== undefined && reason === failedScheduling;
+  const warning = events.filter(({ type, reason }) => type === "Warning" && !isOver(reason)).at(-1);
   if (warning?.message !== undefined)
     return {
       why: `${warning.reason ?? "warning"}: ${warning.message}`,

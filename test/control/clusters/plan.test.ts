@@ -56,7 +56,7 @@ const cases: Case[] = [
   [
     "up, nodes wait for various things: those that wait for the same are counted together",
     { nodes: 7 },
-    ["a", "b", "a", "a", "b", "c", "d"].map((reason, rank) =>
+    ["a", "b.", "a", "a", "b.", "c", "d"].map((reason, rank) =>
       aNode(rank, { ...off, state: "pending", reason }),
     ),
     [
@@ -64,7 +64,7 @@ const cases: Case[] = [
       [
         {
           do: "await",
-          why: "node 0 and 2 more pending: a; node 1 and 1 more pending: b; node 5 pending: c; and 1 more",
+          why: "node 0 and 2 more pending: a; node 1 and 1 more pending: b; node 5 pending: c; 1 more pending",
         },
       ],
     ],

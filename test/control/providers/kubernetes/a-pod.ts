@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
-import type { KubeNode } from "../../../../control/providers/kubernetes/objects.ts";
+import type { KubeNode, Pod } from "../../../../control/providers/kubernetes/objects.ts";
 import type { ClusterRef, Offer } from "../../../../control/providers/provider.ts";
 
 export const defaults = {
@@ -37,3 +37,9 @@ export const offerOn = (node: KubeNode, need = {}): Offer => {
   assert.ok(offer);
   return offer;
 };
+
+export const aPod = (status: Partial<Pod["status"]>): Pod => ({
+  metadata: { name: "p" },
+  spec: { containers: [] },
+  status: { phase: "Pending", ...status },
+});

@@ -5,11 +5,11 @@ import { machinesOf } from "../../../../control/providers/kubernetes/machines.ts
 import { merge } from "../../../../control/providers/kubernetes/merge.ts";
 import { acceleratorName, offersOf } from "../../../../control/providers/kubernetes/nodes.ts";
 import { amountOf, type Pod } from "../../../../control/providers/kubernetes/objects.ts";
-import { pendingOf, refuseUnstarted } from "../../../../control/providers/kubernetes/pending.ts";
+import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
 import { clusterAnnotation, graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
 import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
-import { aCluster, aNode, defaults, offerOn } from "./a-pod.ts";
+import { aCluster, aNode, aPod, defaults, offerOn } from "./a-pod.ts";
 
 test("quantities are read with each kind of suffix", () => {
   assert.deepEqual(
@@ -179,21 +179,6 @@ test("a pod takes Node.js from the image that settings name, and says why it can
   assert.equal(pendingOf(aPod(status)).lacks, "pod");
 });
 
-test("a pod in a queue of Kueue waits for as long as it takes", () => {
-  const message = "Scheduling is blocked due to non-empty scheduling gates";
-  const gated = { type: "PodScheduled", status: "False" as const, reason: "SchedulingGated" };
-  const { why, lacks } = pendingOf(aPod({ conditions: [{ ...gated, message }] }));
-  assert.deepEqual([why, lacks], [message, "time"]);
-});
-
-test("a pod whose disk the scheduler does not know yet waits on", () => {
-  const disk = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)";
-  const why = `0/1 nodes are available: 1 ${disk}.`;
-  const message = `${why} preemption: 0/1 nodes are available: 1 Preemption is not helpful.`;
-  const conditions = [{ type: "PodScheduled", status: "False" as const, message }];
-  assert.deepEqual(pendingOf(aPod({ conditions })), { why, lacks: "time" });
-});
-
 test("a pod says what its cluster was made with, for a control plane that has lost its database", () => {
   const offer = offerOn(aNode());
   const machine = { graceSeconds: 20, kubernetes: { pod_config: { spec: { dnsPolicy: "None" } } } };
@@ -256,45 +241,4 @@ test("what a label cannot hold is an annotation", () => {
   assert.equal(metadata.labels["team"], "x");
   assert.equal(metadata.labels["note"], undefined);
   assert.equal(metadata.annotations["note"], "a b");
-});
-
-const aPod = (status: Partial<Pod["status"]>): Pod => ({
-  metadata: { name: "p" },
-  spec: { containers: [] },
-  status: { phase: "Pending", ...status },
-});
-
-test("a pod that waits says for what", () => {
-  const message =
-    "0/1 nodes are available: 1 Insufficient nvidia.com/gpu. no new claims to deallocate, preemption: 0/1 nodes are available";
-  const unscheduled = aPod({ conditions: [{ type: "PodScheduled", status: "False", message }] });
-  assert.deepEqual(pendingOf(unscheduled), {
-    why: "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
-    lacks: "place",
-  });
-  const waiting = { reason: "ErrImagePull", message: "not found" };
-  const scheduled = { conditions: [{ type: "PodScheduled", status: "True" as const }] };
-  const containerStatuses = [{ name: "node", state: { waiting } }];
-  const unpulled = aPod({ ...scheduled, containerStatuses });
-  assert.deepEqual(pendingOf(unpulled), { why: "ErrImagePull: not found", lacks: "pod" });
-  const warning = { type: "Warning", reason: "FailedMount", message: "no disk" };
-  const past = { type: "Warning", reason: "FailedScheduling", message };
-  const warned = pendingOf(aPod(scheduled), [warning, past]);
-  assert.deepEqual(warned, { why: "FailedMount: no disk", lacks: "time", isWarned: true });
-});
-
-test("a pod that cannot start fails its launch if its image has no shell, else only there", () => {
-  const noShell = 'exec: "/bin/sh": no such file';
-  const start = (message: string, reason = "StartError", kind = "containerStatuses") => {
-    const terminated = { reason, message, exitCode: 128 };
-    refuseUnstarted(aPod({ [kind]: [{ name: containerName, state: { terminated } }] }));
-  };
-  const capacity = { details: { refusal: "capacity" } };
-
-  const message = `StartError: ${noShell}`;
-  assert.throws(() => start(noShell), { message, details: {} });
-  assert.throws(() => start(noShell, "StartError", "initContainerStatuses"), capacity);
-  assert.throws(() => start("prestart hook #0: libnvidia-ml.so.1: no such file"), capacity);
-  start(noShell, "Error");
-  refuseUnstarted(aPod({}));
 });
