@@ -60,16 +60,26 @@ export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<re
   return (await api.read<ListOf<Pod>>(path, signal))?.items ?? [];
 }
 
-/** Waits until a pod that is being deleted is gone; one whose node cannot end it is taken out of the API. */
-export async function untilGone(
+/**
+ * Waits until a pod that is on its way out has left. One that its node cannot end is taken out of the API if that is
+ * known already; else this returns, so that its cluster is told why it is lost.
+ */
+export const untilLeft = async (pods: PodWatch, pod: Pod, signal: AbortSignal): Promise<void> =>
+  untilGone(pods, pod, signal, (await whyStranded(pods.api, pod, signal)) !== undefined);
+
+/** Waits until a pod that is being deleted is gone; one that its node cannot end is taken out of the API, if `isForced`. */
+async function untilGone(
   pods: PodWatch,
   { metadata: { name, uid } }: Pod,
   signal: AbortSignal,
+  isForced = true,
 ): Promise<void> {
   const { api } = pods;
   for await (const pod of pods.follow(name, signal)) {
     if (pod === undefined || pod.metadata.uid !== uid) return;
-    if ((await whyStranded(api, pod, signal)) !== undefined) await deletePod(api, name, 0, signal);
+    if ((await whyStranded(api, pod, signal)) === undefined) continue;
+    if (!isForced) return;
+    await deletePod(api, name, 0, signal);
   }
 }
 

@@ -7,7 +7,8 @@ import { acceleratorName, offersOf } from "../../../../control/providers/kuberne
 import { amountOf, type Pod } from "../../../../control/providers/kubernetes/objects.ts";
 import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
 import { clusterAnnotation, graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
-import { phaseOf } from "../../../../control/providers/kubernetes/pods.ts";
+import { phaseOf, untilLeft } from "../../../../control/providers/kubernetes/pods.ts";
+import type { PodWatch } from "../../../../control/providers/kubernetes/watch.ts";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
 import { aCluster, aNode, aPod, defaults, offerOn } from "./a-pod.ts";
 
@@ -241,4 +242,28 @@ test("what a label cannot hold is an annotation", () => {
   assert.equal(metadata.labels["team"], "x");
   assert.equal(metadata.labels["note"], undefined);
   assert.equal(metadata.annotations["note"], "a b");
+});
+
+test("a pod that its node cannot end is told of as lost before it is taken out of the API", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"] });
+  const deletionTimestamp = new Date().toISOString();
+  const pod = { ...aPod({ phase: "Running" }), spec: { nodeName: "n1", containers: [] } };
+  const leaving = { ...pod, metadata: { ...pod.metadata, deletionTimestamp } };
+  const sent: string[] = [];
+  const api = {
+    ...{ context: "lab", namespace: "n", read: async () => undefined },
+    send: async (method: string, path: string) => void sent.push(`${method} ${path}`),
+  };
+  async function* follow() {
+    yield leaving;
+    t.mock.timers.tick(21_000);
+    yield sent.length > 0 ? undefined : leaving;
+  }
+  const pods = { api, follow } as unknown as PodWatch;
+
+  await untilLeft(pods, leaving, t.signal);
+  assert.deepEqual(sent, []);
+  await untilLeft(pods, leaving, t.signal);
+
+  assert.deepEqual(sent, ["DELETE /api/v1/namespaces/n/pods/p?gracePeriodSeconds=0"]);
 });
