@@ -21,7 +21,7 @@ test("a hook that had begun when the machine lost its power does not begin again
   const agent = await startAgent(t);
   await putHooks(agent, [aHook("echo began >> ~/began; sleep 987"), aHook("echo next")]);
   const begun = await begin(agent, "stop");
-  await untilFile(agent, "began");
+  await untilFile(agent, "began", "began\n");
   await losePower(agent, begun.id);
   await agent.start();
 
