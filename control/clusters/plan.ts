@@ -75,10 +75,10 @@ export const plans: Record<Wanted, Plan> = {
   },
 };
 
-const reasonsTold = 3;
-
 const destructionOf = (nodes: readonly Observed[]): Step[] =>
   nodes.length > 0 ? [nodes.map(({ id }) => ({ do: "destroy", nodeId: id }))] : [];
+
+const reasonsTold = 3;
 
 /** What the nodes wait for: those that wait for the same are counted together. */
 function awaitMachines(pending: Observed[]): Step {

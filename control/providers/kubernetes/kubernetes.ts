@@ -38,7 +38,7 @@ import {
   phaseOf,
   readPod,
   removePod,
-  untilLeft,
+  untilGoneOrLost,
   whyLost,
   whyUnready,
 } from "./pods.ts";
@@ -159,7 +159,7 @@ export function kubernetesProvider(ways: KubeWays, log: Logger): Provider {
       const isRefused = lacking && hasExpired(cluster, there, lacking, ways);
       if (!isLeaving && !hasEnded(there) && !isRefused) return there;
       // What takes it away gives it time for its hooks.
-      if (isLeaving) await untilLeft(podsIn(api), there, signal);
+      if (isLeaving) await untilGoneOrLost(podsIn(api), there, signal);
       else await removePod(podsIn(api), name, signal);
       if (isRefused) refuse(lacking);
       if (isLeaving) return undefined;

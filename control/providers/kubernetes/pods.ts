@@ -61,13 +61,17 @@ export async function listRunning(api: KubeApi, signal: AbortSignal): Promise<re
 }
 
 /**
- * Waits until a pod that is on its way out has left. One that its node cannot end is taken out of the API if that is
- * known already; else this returns, so that its cluster is told why it is lost.
+ * Waits until a pod that is being deleted is gone. If its node turns out to be unable to end it, this returns, so that
+ * its cluster can say why the pod is lost; the next call deletes the pod from the API.
  */
-export const untilLeft = async (pods: PodWatch, pod: Pod, signal: AbortSignal): Promise<void> =>
+export const untilGoneOrLost = async (
+  pods: PodWatch,
+  pod: Pod,
+  signal: AbortSignal,
+): Promise<void> =>
   untilGone(pods, pod, signal, (await whyStranded(pods.api, pod, signal)) !== undefined);
 
-/** Waits until a pod that is being deleted is gone; one that its node cannot end is taken out of the API, if `isForced`. */
+/** Waits until a pod that is being deleted is gone. With `isForced`, one that its node cannot end is deleted from the API. */
 async function untilGone(
   pods: PodWatch,
   { metadata: { name, uid } }: Pod,

@@ -41,6 +41,7 @@ export interface Processes {
 const replaceMs = 3_000;
 const startTimeoutMs = 20_000;
 const lookEveryMs = 20;
+
 /** Reaches the balancer of a service where one of our build runs; starts none. */
 async function findOurs(
   ctx: Ground,

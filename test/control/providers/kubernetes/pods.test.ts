@@ -7,7 +7,7 @@ import { acceleratorName, offersOf } from "../../../../control/providers/kuberne
 import { amountOf, type Pod } from "../../../../control/providers/kubernetes/objects.ts";
 import { pendingOf } from "../../../../control/providers/kubernetes/pending.ts";
 import { clusterAnnotation, graceOf, podOf } from "../../../../control/providers/kubernetes/pod.ts";
-import { phaseOf, untilLeft } from "../../../../control/providers/kubernetes/pods.ts";
+import { phaseOf, untilGoneOrLost } from "../../../../control/providers/kubernetes/pods.ts";
 import type { PodWatch } from "../../../../control/providers/kubernetes/watch.ts";
 import type { ClusterRef } from "../../../../control/providers/provider.ts";
 import { aCluster, aNode, aPod, defaults, offerOn } from "./a-pod.ts";
@@ -244,7 +244,7 @@ test("what a label cannot hold is an annotation", () => {
   assert.equal(metadata.annotations["note"], "a b");
 });
 
-test("a pod that its node cannot end is told of as lost before it is taken out of the API", async (t) => {
+test("a pod that its node cannot end is reported as lost before it is deleted", async (t) => {
   t.mock.timers.enable({ apis: ["Date"] });
   const deletionTimestamp = new Date().toISOString();
   const pod = { ...aPod({ phase: "Running" }), spec: { nodeName: "n1", containers: [] } };
@@ -261,9 +261,9 @@ test("a pod that its node cannot end is told of as lost before it is taken out o
   }
   const pods = { api, follow } as unknown as PodWatch;
 
-  await untilLeft(pods, leaving, t.signal);
+  await untilGoneOrLost(pods, leaving, t.signal);
   assert.deepEqual(sent, []);
-  await untilLeft(pods, leaving, t.signal);
+  await untilGoneOrLost(pods, leaving, t.signal);
 
   assert.deepEqual(sent, ["DELETE /api/v1/namespaces/n/pods/p?gracePeriodSeconds=0"]);
 });
